@@ -1,0 +1,11 @@
+# No contraction: a·b + c rounds twice on every instruction set, unless the source says fma. Floating-point exceptions
+# and errno are not used: values are scanned instead.
+set(WP_WARNINGS -Wall -Wextra -Wshadow=local -Wconversion -Wno-sign-conversion -Wno-psabi -Wno-restrict
+    -Wno-missing-field-initializers -Werror)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer)
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()

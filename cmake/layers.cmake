@@ -1,0 +1,11 @@
+# wp_layer(name [more sources]): one object library per folder of src, in the order of use.
+set(WP_LAYER_OBJECTS "")
+function(wp_layer name)
+  file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
+  file(GLOB rooms CONFIGURE_DEPENDS src/${name}/rooms/*.cpp src/${name}/api/*.cpp)
+  add_library(wp_${name} OBJECT ${sources} ${rooms} ${ARGN})
+  target_include_directories(wp_${name} PRIVATE include src)
+  target_compile_options(wp_${name} PRIVATE ${WP_WARNINGS} -fvisibility=hidden -fvisibility-inlines-hidden)
+  target_link_libraries(wp_${name} PRIVATE fmt::fmt-header-only)
+  set(WP_LAYER_OBJECTS ${WP_LAYER_OBJECTS} $<TARGET_OBJECTS:wp_${name}> PARENT_SCOPE)
+endfunction()

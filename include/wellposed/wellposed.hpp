@@ -1,0 +1,9 @@
+// Everything.
+#pragma once
+#include "wellposed/context.hpp"
+#include "wellposed/dtype.hpp"
+#include "wellposed/error.hpp"
+#include "wellposed/ints.hpp"
+#include "wellposed/ops.hpp"
+#include "wellposed/tensor.hpp"
+#include "wellposed/threads.hpp"

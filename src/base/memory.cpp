@@ -1,0 +1,303 @@
+#include "base/memory.hpp"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "base/scope.hpp"
+#include "base/text.hpp"
+#include "wellposed/context.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WP_PLAIN_MALLOC 1  // let the sanitizers see every block
+#else
+#define WP_PLAIN_MALLOC 0
+#endif
+
+namespace wp::memory {
+namespace {
+
+constexpr std::size_t kStep = 128, kClasses = kSmall / kStep, kSlab = 64 * 1024, kMapped = 256 * 1024;
+constexpr std::size_t kListed = 1 << 20, kPage = 4096, kHuge = 2 << 20;
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+// ---- small blocks: a list per class and thread; surplus goes to a common store --------------------------------
+struct CommonLists {
+  std::mutex mutex;
+  FreeBlock* head[kClasses] = {};
+};
+CommonLists& common() {
+  static CommonLists* c = new CommonLists;  // outlives every thread
+  return *c;
+}
+
+struct ThreadLists {
+  FreeBlock* head[kClasses] = {};
+  std::uint32_t count[kClasses] = {};
+  ~ThreadLists() {
+    for (std::size_t k = 0; k < kClasses; ++k) give(k, count[k]);
+    gone = true;
+  }
+  // Moves `n` blocks of class k to the common store.
+  void give(std::size_t k, std::uint32_t n) {
+    if (n == 0) return;
+    FreeBlock* const first = head[k];
+    FreeBlock* last = first;
+    for (std::uint32_t i = 1; i < n; ++i) last = last->next;
+    head[k] = last->next;
+    count[k] -= n;
+    CommonLists& c = common();
+    const std::lock_guard lock(c.mutex);
+    last->next = c.head[k];
+    c.head[k] = first;
+  }
+  void refill(std::size_t k) {
+    CommonLists& c = common();
+    {
+      const std::lock_guard lock(c.mutex);
+      while (c.head[k] && count[k] < 32) {
+        FreeBlock* const b = c.head[k];
+        c.head[k] = b->next;
+        b->next = head[k];
+        head[k] = b;
+        ++count[k];
+      }
+    }
+    if (head[k]) return;
+    const std::size_t size = (k + 1) * kStep;
+    char* const slab = static_cast<char*>(std::aligned_alloc(kAlignment, kSlab));
+    if (!slab) throw std::bad_alloc();
+    for (std::size_t at = 0; at + size <= kSlab; at += size) {
+      auto* b = reinterpret_cast<FreeBlock*>(slab + at);
+      b->next = head[k];
+      head[k] = b;
+      ++count[k];
+    }
+  }
+  static inline thread_local bool gone = false;  // tensors may die after this thread's lists
+};
+thread_local ThreadLists lists;
+
+// ---- large blocks: classes with 8 steps per power of two, cached for reuse (page faults cost more than the work)
+// ---
+std::size_t round_up(std::size_t bytes) {
+  const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes) / 8, kAlignment);
+  return (bytes + step - 1) / step * step;
+}
+
+struct Large {
+  std::mutex mutex;
+  std::multimap<std::size_t, void*> cache;  // by size
+  std::map<void*, Live> listed;
+  std::size_t live = 0, peak = 0, cached = 0, budget = 0, colour = 0;
+};
+Large& large() {
+  static Large* l = new Large;
+  return *l;
+}
+
+std::size_t read_number(const char* path, const char* key) {
+  std::size_t value = ~std::size_t{0};
+  if (FILE* f = std::fopen(path, "re")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, f)) {
+      const std::size_t n = std::strlen(key);
+      if (std::strncmp(line, key, n) == 0 && std::sscanf(line + n, "%zu", &value) == 1) break;
+    }
+    std::fclose(f);
+  }
+  return value;
+}
+
+// Limits of the control groups this process is in (v2, then v1).
+std::size_t cgroup_left() {
+  for (const auto& [limit, usage] :
+       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
+    const std::size_t max = read_number(limit, ""), used = read_number(usage, "");
+    if (max != ~std::size_t{0} && used != ~std::size_t{0}) return max > used ? max - used : 0;
+  }
+  return ~std::size_t{0};
+}
+
+std::size_t address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
+  const std::size_t pages = read_number("/proc/self/statm", "");
+  const std::size_t used = pages == ~std::size_t{0} ? 0 : pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+void unmap(void* block, std::size_t bytes) noexcept {
+  if (bytes >= kMapped) {
+    auto base = reinterpret_cast<std::uintptr_t>(block) & ~std::uintptr_t{kPage - 1};
+    munmap(reinterpret_cast<void*>(base), bytes + kPage);
+  } else {
+    std::free(block);
+  }
+}
+
+// Blocks of one size class start at different offsets in their page, so that streams over several of them do not
+// compete for the same cache sets.
+void* map(std::size_t bytes, std::size_t colour) noexcept {
+  if (bytes < kMapped) return std::aligned_alloc(kAlignment, bytes);
+  void* base = mmap(nullptr, bytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return nullptr;
+  if (bytes >= kHuge) madvise(base, bytes + kPage, MADV_HUGEPAGE);
+  return static_cast<char*>(base) + colour;
+}
+
+void drop_cache(Large& l) noexcept {
+  for (const auto& [size, block] : l.cache) unmap(block, size);
+  l.cache.clear();
+  l.cached = 0;
+}
+
+[[noreturn]] void out_of_memory(std::size_t asked, std::size_t left) {
+  std::string message = say("asked for ", bytes_text(static_cast<double>(asked)), " (", asked, " bytes); ",
+                            bytes_text(static_cast<double>(left)), " (", left, " bytes) are available.");
+  const std::vector<Live> live = largest(3);
+  if (!live.empty()) message += " Largest live blocks:";
+  for (const Live& b : live) {
+    message += say(" ", bytes_text(static_cast<double>(b.bytes)), " by ", b.op.empty() ? "?" : b.op);
+    if (b.place.known()) message += " at " + b.place.text();
+    if (!b.scope.empty()) message += " in " + b.scope;
+    message += ';';
+  }
+  if (!live.empty()) message.back() = '.';
+  refuse<OutOfMemory>("WP-MEM-001", std::move(message),
+                      "Nothing was allocated. Use a smaller shape, a smaller dtype, or free tensors first.");
+}
+
+void list(Large& l, void* block, std::size_t bytes) {
+  const Context& c = context();
+  l.live += bytes;
+  l.peak = std::max(l.peak, l.live);
+  if (bytes >= kListed) l.listed[block] = {bytes, c.scope ? c.scope->path : "", c.op ? c.op : "", c.place};
+}
+
+void* allocate_large(std::size_t asked) {
+  const std::size_t bytes = round_up(asked);
+  Large& l = large();
+  std::unique_lock lock(l.mutex);
+  if (const auto hit = l.cache.lower_bound(bytes); hit != l.cache.end() && hit->first == bytes) {
+    void* const block = hit->second;
+    l.cache.erase(hit);
+    l.cached -= bytes;
+    list(l, block, bytes);
+    return block;
+  }
+  if (bytes > l.budget) {  // look at the machine again
+    std::size_t left = available();
+    if (bytes > left && l.cached) {
+      drop_cache(l);
+      left = available();
+    }
+    if (bytes > left) {
+      lock.unlock();
+      out_of_memory(asked, left);
+    }
+    l.budget = bytes + (left - bytes) / 16;
+  }
+  l.colour = (l.colour + 5 * kAlignment) % kPage;
+  void* block = map(bytes, l.colour);
+  if (!block) {
+    drop_cache(l);
+    block = map(bytes, l.colour);
+  }
+  if (!block) {
+    lock.unlock();
+    out_of_memory(asked, available());
+  }
+  l.budget -= bytes;
+  list(l, block, bytes);
+  return block;
+}
+
+void release_large(void* block, std::size_t asked) noexcept {
+  const std::size_t bytes = round_up(asked);
+  Large& l = large();
+  const std::lock_guard lock(l.mutex);
+  l.live -= bytes;
+  if (bytes >= kListed) l.listed.erase(block);
+  const std::size_t keep = std::max<std::size_t>(std::size_t{256} << 20, l.peak / 2);
+  if (l.cached + bytes > keep) {
+    unmap(block, bytes);
+    return;
+  }
+  l.cache.emplace(bytes, block);
+  l.cached += bytes;
+}
+
+}  // namespace
+
+std::size_t available() noexcept {
+  const std::size_t kib = read_number("/proc/meminfo", "MemAvailable:");
+  const std::size_t machine = kib == ~std::size_t{0} ? kib : kib * 1024;
+  return std::min({machine, cgroup_left(), address_space_left()});
+}
+
+void* allocate(std::size_t bytes) {
+  if (bytes <= kSmall) {
+    if constexpr (WP_PLAIN_MALLOC) return std::aligned_alloc(kAlignment, (bytes + kAlignment) & ~(kAlignment - 1));
+    const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
+    ThreadLists& t = lists;
+    if (!t.head[k]) [[unlikely]]
+      t.refill(k);
+    FreeBlock* const b = t.head[k];
+    t.head[k] = b->next;
+    --t.count[k];
+    return b;
+  }
+  return allocate_large(bytes);
+}
+
+void release(void* block, std::size_t bytes) noexcept {
+  if (bytes > kSmall) return release_large(block, bytes);
+  if constexpr (WP_PLAIN_MALLOC) return std::free(block);
+  const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
+  if (ThreadLists::gone) return;  // the thread is ending: at most a few blocks stay with the process
+  ThreadLists& t = lists;
+  auto* const b = static_cast<FreeBlock*>(block);
+  b->next = t.head[k];
+  t.head[k] = b;
+  if (++t.count[k] > 1024) [[unlikely]]
+    t.give(k, 512);
+}
+
+Stats stats() noexcept {
+  Large& l = large();
+  const std::lock_guard lock(l.mutex);
+  return {l.live, l.peak, l.cached};
+}
+
+void trim() noexcept {
+  Large& l = large();
+  const std::lock_guard lock(l.mutex);
+  drop_cache(l);
+}
+
+std::vector<Live> largest(std::size_t count) {
+  Large& l = large();
+  const std::lock_guard lock(l.mutex);
+  std::vector<Live> all;
+  for (const auto& [block, live] : l.listed) all.push_back(live);
+  std::sort(all.begin(), all.end(), [](const Live& a, const Live& b) { return a.bytes > b.bytes; });
+  if (all.size() > count) all.resize(count);
+  return all;
+}
+
+}  // namespace wp::memory

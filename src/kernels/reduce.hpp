@@ -1,0 +1,85 @@
+// Reductions over any axes of any layout. Partial results are cut by the problem's size only and joined pairwise in a
+// fixed order, so results do not depend on threads, and rounding errors grow with log n.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "simd/loop.hpp"
+#include "wellposed/error.hpp"
+
+namespace wp::kernels {
+
+inline constexpr std::int64_t kReduceBlock = 4096;  // elements in one partial result
+
+// How one input dtype is reduced.
+struct Reduction {
+  DType in = f64, out = f64;
+  std::size_t state = 0;  // bytes of a partial result
+  void (*start)(void* state) = nullptr;
+  void (*block[simd::kIsas])(const void* x, std::int64_t n, void* state) = {};  // fresh partial result of n elements
+  // For w neighbouring columns: folds `rows` rows, `stride` elements apart, into w states.
+  void (*columns[simd::kIsas])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t w,
+                               void* states) = {};
+  void (*join)(void* into, const void* from) = nullptr;
+  void (*finish)(const void* state, std::int64_t n, double param, void* out, simd::Status* status) = nullptr;
+};
+using Reductions = std::array<Reduction, kDTypes>;
+
+// x viewed with the kept axes first: out is row-major over `kept`.
+struct ReducePlan {
+  const char* x;
+  DType dtype;  // as stored; converted to the reduction's input dtype on the way
+  Dims kept, kept_strides, reduced, reduced_strides;
+  char* out;
+  double param = 0;  // e.g. the correction of a variance
+};
+std::uint32_t reduce(const Reduction& r, ReducePlan plan);
+
+// F gives: In, Out, State; start(State&); push(State&, In); join(State&, const State&); finish(const State&, n,
+// param); and maybe a whole-block form block(const In*, n, State&).
+namespace baseline {
+#include "kernels/reduce.inl"
+}
+#if defined(__x86_64__)
+WP_BEGIN_AVX2
+namespace avx2 {
+#include "kernels/reduce.inl"
+}
+WP_END_ISA
+WP_BEGIN_AVX512
+namespace avx512 {
+#include "kernels/reduce.inl"
+}
+WP_END_ISA
+#else
+namespace avx2 = baseline;
+namespace avx512 = baseline;
+#endif
+
+template <class F>
+constexpr Reduction reduction() {
+  using S = typename F::State;
+  return {dtype_v<typename F::In>,
+          dtype_v<typename F::Out>,
+          sizeof(S),
+          [](void* s) { F::start(*static_cast<S*>(s)); },
+          {baseline::block<F>, avx2::block<F>, avx512::block<F>},
+          {baseline::columns<F>, avx2::columns<F>, avx512::columns<F>},
+          [](void* a, const void* b) { F::join(*static_cast<S*>(a), *static_cast<const S*>(b)); },
+          [](const void* s, std::int64_t n, double param, void* out, simd::Status* status) {
+            const typename F::Out v = F::finish(*static_cast<const S*>(s), n, param);
+            *static_cast<typename F::Out*>(out) = v;
+            typename simd::Watch<typename F::Out>::State seen = 0;
+            simd::Watch<typename F::Out>::see(v, seen);
+            if (simd::Watch<typename F::Out>::bad(seen)) status->bits |= simd::Status::nonfinite;
+          }};
+}
+template <template <class> class F, class... T>
+constexpr Reductions reductions(simd::Types<T...>) {
+  Reductions all{};
+  ((all[static_cast<std::size_t>(dtype_v<T>)] = reduction<F<T>>()), ...);
+  return all;
+}
+
+}  // namespace wp::kernels

@@ -1,0 +1,244 @@
+// The checks observer: finds made Inf and NaN, and hands notes on from operands to results.
+// Runs only when a loop saw a non-finite value, or an operand carries a note.
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "kernels/scan.hpp"
+#include "ops/dispatch.hpp"
+#include "tensor/note.hpp"
+
+namespace wp {
+namespace {
+
+using OriginPtr = std::shared_ptr<const Origin>;
+
+// The first non-finite element at or after `from`, or −1.
+std::int64_t next_nonfinite(const Tensor& t, std::int64_t from) {
+  if (!is_floating(t.dtype())) return -1;
+  if (t.is_contiguous()) return kernels::first_nonfinite(t.dtype(), t.node()->data, from, t.size());
+  for (std::int64_t e = from; e < t.size(); ++e)
+    if (nonfinite_at(t, e)) return e;
+  return -1;
+}
+
+const Param& param(const Op& op, std::size_t i) {
+  return op.params[std::min(i, op.params.size() - 1)];
+}
+bool carries(const Call& c, std::size_t i) {
+  return c.in[i].defined() && !param(c.op, i).separate;
+}
+
+// What the operands of one result element are.
+struct Sources {
+  bool nan = false, inf = false;  // any operand that is
+  const OriginPtr* made_nan = nullptr;
+  const OriginPtr* made_inf = nullptr;
+  const OriginPtr* marked = nullptr;  // a bool or integer that carries a note
+};
+
+const OriginPtr* origin_at(const Tensor& t, std::int64_t e, bool nonfinite) {
+  const Note* note = t.node()->note.get();
+  const Origin* o = note ? note->of(e, nonfinite) : nullptr;
+  if (!o) return nullptr;
+  for (const OriginPtr& p : note->origins)
+    if (p.get() == o) return &p;
+  return nullptr;
+}
+
+Sources sources(const Call& c, std::size_t output, std::int64_t element) {
+  Sources s;
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    if (!carries(c, i)) continue;
+    const Tensor& x = c.in[i];
+    const bool floating = is_floating(x.dtype());
+    if (!floating && !x.node()->note) continue;
+    const auto look = [&](std::int64_t e) {
+      const bool bad = floating && nonfinite_at(x, e), nan = bad && nan_at(x, e);
+      s.nan |= nan;
+      s.inf |= bad && !nan;
+      const OriginPtr* o = origin_at(x, e, bad);
+      if (!o) return;
+      const OriginPtr*& slot = nan ? s.made_nan : bad ? s.made_inf : s.marked;
+      if (!slot) slot = o;
+    };
+    c.op.flow({c, output, element, i}, look);
+  }
+  return s;
+}
+
+// "x[2] = 0"; many operands (a sum's) are summed up by their largest.
+void list_operands(const Call& c, std::size_t output, std::int64_t element, Finding& f, std::vector<double>& values) {
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const Tensor& x = c.in[i];
+    if (!x.defined()) continue;
+    std::int64_t count = 0, first = -1, largest = -1;
+    double most = -1;
+    const auto look = [&](std::int64_t e) {
+      const double v = std::abs(value_at(x, e));
+      if (count++ == 0) first = e;
+      if (v > most) {
+        most = v;
+        largest = e;
+      }
+      if (values.size() < 8) values.push_back(value_at(x, e).real());
+    };
+    c.op.flow({c, output, element, i}, look);
+    if (count == 0) continue;
+    const std::string_view name = param(c.op, i).name;
+    const auto at = [&](std::int64_t e) {
+      return say(name, x.ndim() ? say(unravel(e, x.shape())) : std::string(), " = ", text_at(x, e));
+    };
+    f.operands.push_back(count == 1     ? at(first)
+                         : largest >= 0 ? say(count, " elements of ", name, ", largest ", at(largest))
+                                        : say(count, " elements of ", name));
+  }
+}
+
+Origin describe(const Call& c, std::size_t output, std::int64_t element) {
+  const Tensor& y = c.out[output];
+  Origin o;
+  Finding& f = o.finding;
+  o.value = text_at(y, element);
+  f.op = c.op.name;
+  f.severity = Severity::warning;
+  f.element = unravel(element, y.shape());
+  for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) ++f.count;
+  f.dtype = name(y.dtype());
+  f.shape = say(y.shape());
+  f.place = c.place;
+  f.scope = current_scope();
+  f.step = context().step;
+  std::vector<double> values;
+  list_operands(c, output, element, f, values);
+  f.message = say("made ", o.value);
+  if (y.ndim()) f.message += say(" at element ", f.element, " of ", y.shape());
+  if (f.count > 1) f.message += say(" (", f.count, " of ", y.size(), " elements are not finite)");
+  const bool in_domain = !c.op.inside || is_complex(y.dtype()) || c.op.inside(values);
+  const bool infinities = std::any_of(values.begin(), values.end(), [](double v) { return std::isinf(v); });
+  if (!in_domain) {
+    f.code = "WP-DOM-001";
+    f.message += say(": ", c.op.name, " needs ", c.op.domain, ".");
+    f.advice = c.op.advice;
+  } else if (nan_at(y, element)) {
+    f.code = "WP-NUM-002";
+    f.message += infinities ? ": infinite operands have no definite result." : ".";
+    f.advice = infinities ? "Keep the operands finite." : "";
+  } else {
+    f.code = "WP-NUM-001";
+    f.message += is_floating(y.dtype())
+                     ? say(": the result is beyond ", finfo(y.dtype()).max, ", the largest ", y.dtype(), ".")
+                     : std::string(".");
+    f.advice = y.dtype() == f64 ? "Scale the operands." : "Scale the operands, or compute in f64.";
+  }
+  return o;
+}
+
+// Collects the origins of one output.
+class Marks {
+ public:
+  explicit Marks(const Tensor& t) : tensor_(t) {}
+  void mark(std::int64_t element, const OriginPtr& origin) {
+    auto at = std::find(note_.origins.begin(), note_.origins.end(), origin);
+    if (at == note_.origins.end()) {
+      if (note_.origins.size() < 255) note_.origins.push_back(origin);
+      at = note_.origins.end() - 1;
+    }
+    marked_.push_back({element, static_cast<std::uint8_t>(at - note_.origins.begin() + 1)});
+  }
+  void skip() { skipped_ = true; }  // a non-finite element that was given
+  bool any() const { return !marked_.empty(); }
+  // Uniform notes need no array: every non-finite element has the one origin.
+  std::shared_ptr<const Note> finish() {
+    if (skipped_ || note_.origins.size() > 1 || !is_floating(tensor_.dtype())) {
+      note_.source.assign(static_cast<std::size_t>(tensor_.size()), 0);
+      for (const auto& [element, k] : marked_) note_.source[static_cast<std::size_t>(element)] = k;
+    }
+    return std::make_shared<const Note>(std::move(note_));
+  }
+
+ private:
+  const Tensor& tensor_;
+  Note note_;
+  std::vector<std::pair<std::int64_t, std::uint8_t>> marked_;
+  bool skipped_ = false;
+};
+
+void check_floats(Call& c, std::size_t output, bool may_make) {
+  const Tensor& y = c.out[output];
+  Marks marks(y);
+  OriginPtr here;
+  for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) {
+    const Sources s = sources(c, output, e);
+    const bool nan = nan_at(y, e);
+    const bool fresh = may_make && (nan ? !s.nan : !s.nan && !s.inf);
+    const OriginPtr* from = nan && s.nan ? s.made_nan : s.made_inf ? s.made_inf : s.made_nan;
+    if (from) {
+      marks.mark(e, *from);
+    } else if (fresh) {
+      if (!here) here = std::make_shared<const Origin>(describe(c, output, e));
+      marks.mark(e, here);
+    } else {
+      marks.skip();
+    }
+  }
+  if (here) {
+    const CheckLevel level = context().level;
+    if (level == CheckLevel::raise) {
+      Finding f = here->finding;
+      f.severity = Severity::error;
+      throw NonFiniteError(std::move(f));
+    }
+    if (level == CheckLevel::warn) report(here->finding);
+  }
+  if (marks.any()) c.out[output].node()->note = marks.finish();
+}
+
+// Bool and integer results: marked where they rest on a made NaN (comparing, searching) or on a marked operand.
+void check_answers(Call& c, std::size_t output) {
+  const Tensor& y = c.out[output];
+  Marks marks(y);
+  for (std::int64_t e = 0; e < y.size(); ++e) {
+    const Sources s = sources(c, output, e);
+    if (s.marked)
+      marks.mark(e, *s.marked);
+    else if (c.op.notes == Notes::judges && s.made_nan)
+      marks.mark(e, *s.made_nan);
+  }
+  if (marks.any()) c.out[output].node()->note = marks.finish();
+}
+
+// Moving the elements of one tensor with a uniform note keeps the note.
+bool keep_uniform(Call& c) {
+  if (c.op.notes != Notes::moves || c.in.size() == 0 || !c.in[0].defined()) return false;
+  for (std::size_t i = 1; i < c.in.size(); ++i)
+    if (carries(c, i)) return false;
+  const std::shared_ptr<const Note>& note = c.in[0].node()->note;
+  if (!note || !note->source.empty()) return false;
+  for (Tensor& y : c.out)
+    if (next_nonfinite(y, 0) >= 0) y.node()->note = note;
+  return true;
+}
+
+}  // namespace
+
+void check_call(Call& c) {
+  if (c.op.notes == Notes::drops || c.op.notes == Notes::gives || keep_uniform(c)) return;
+  // x != x asks whether x is NaN.
+  if (c.op.notes == Notes::judges && c.in.size() == 2 && c.in[0].node() == c.in[1].node()) return;
+  const bool noted = [&] {
+    for (std::size_t i = 0; i < c.in.size(); ++i)
+      if (carries(c, i) && c.in[i].node()->note) return true;
+    return false;
+  }();
+  const bool may_make = c.op.notes == Notes::inherit && !context().allow_nonfinite;
+  for (std::size_t k = 0; k < c.out.size(); ++k) {
+    if (is_floating(c.out[k].dtype())) {
+      if (may_make || noted) check_floats(c, k, may_make);
+    } else if (noted) {
+      check_answers(c, k);
+    }
+  }
+}
+
+}  // namespace wp

@@ -1,0 +1,113 @@
+#include "ops/dispatch.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace wp {
+namespace {
+
+struct Running {  // the op and line that errors and allocations name
+  Context& context;
+  const char* op;
+  Place place;
+  Running(Context& c, const Call& call) noexcept : context(c), op(c.op), place(c.place) {
+    c.op = call.op.name.data();
+    c.place = call.place;
+  }
+  ~Running() {
+    context.op = op;
+    context.place = place;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+};
+
+bool noted(const Inputs& in) noexcept {
+  bool any = false;
+  for (std::size_t i = 0; i < in.size(); ++i) any |= in[i].defined() && in[i].node()->note != nullptr;
+  return any;
+}
+
+[[noreturn]] void refuse_input(const Call& c, const Param& p, const Tensor& t) {
+  if (!t.defined()) refuse<ArgumentError>("WP-ARG-002", say("argument ", p.name, " is missing."));
+  const bool integers = is_floating(t.dtype()) && (p.kinds & kinds::floating) == 0;
+  refuse<DtypeError>(
+      "WP-DTY-003", say(p.name, " must be ", kinds_text(p.kinds), "; got ", t.dtype(), " ", t.shape(), "."),
+      c.in.size() && integers ? "Convert with astype if the values are whole numbers." : "Convert with astype.");
+}
+
+[[noreturn]] void refuse_attr(const AttrSpec& spec, const Attr& a) {
+  std::string rule = say("attribute ", spec.name);
+  if (!a) refuse<ArgumentError>("WP-ARG-002", rule + " is missing.");
+  std::string choices;
+  for (const std::string_view choice : spec.choices) choices += say(choices.empty() ? "" : ", ", "'", choice, "'");
+  refuse<ArgumentError>("WP-ARG-001", choices.empty()
+                                          ? say(rule, " has the wrong type; got ", a.show(), ".")
+                                          : say(rule, " must be one of ", choices, "; got ", a.show(), "."));
+}
+
+void check_arguments(const Call& c) {
+  const std::vector<Param>& params = c.op.params;
+  const std::size_t last = params.size();
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const Param& p = params[i < last ? i : last - 1];
+    const Tensor& t = c.in[i];
+    if (t.defined() ? !is(t.dtype(), p.kinds) : !p.optional) [[unlikely]]
+      refuse_input(c, p, t);
+  }
+  for (std::size_t i = 0; i < c.attrs.size(); ++i) {
+    const AttrSpec& spec = c.op.attrs[i];
+    const Attr& a = c.attrs[i];
+    bool good = a.type() == spec.type || (!a && !spec.required && !spec.fallback);
+    if (good && !spec.choices.empty() && a)
+      good = std::find(spec.choices.begin(), spec.choices.end(), a.text()) != spec.choices.end();
+    if (!good) [[unlikely]]
+      refuse_attr(spec, a);
+  }
+}
+
+void execute(Call& c) {
+  Context& context = wp::context();
+  const Running running(context, c);
+  const Op& op = c.op;
+  check_arguments(c);
+  for (int i = 0; i < context.observer_count; ++i) context.observers[i]->before(c);
+  op.infer(c);
+  op.forward(c);
+  if ((c.status.bits & simd::Status::nonfinite) || noted(c.in)) [[unlikely]]
+    if (context.level != CheckLevel::off) check_call(c);
+  for (int i = 0; i < context.observer_count; ++i) context.observers[i]->after(c);
+}
+
+}  // namespace
+
+Listen::Listen(Observer& o) {
+  Context& c = context();
+  if (c.observer_count == std::size(c.observers))
+    raise<ArgumentError>("WP-ARG-001", "Listen",
+                         say("at most ", std::size(c.observers), " observers listen at once."));
+  c.observers[c.observer_count++] = &o;
+}
+
+Tensors call(const Op& op, Inputs in, Attrs attrs, Place place) {
+  Call c(op, in, attrs, place);
+  execute(c);
+  return std::move(c.out);
+}
+
+Tensor call1(const Op& op, Inputs in, Attrs attrs, Place place) {
+  Call c(op, in, attrs, place);
+  execute(c);
+  return std::move(c.out[0]);
+}
+
+const Op* find_op(std::string_view qualified_name) {
+  for (const Op* op : op_table()) {
+    const std::string full = op->ns.empty() ? std::string(op->name) : say(op->ns, '.', op->name);
+    if (full == qualified_name) return op;
+  }
+  return nullptr;
+}
+
+}  // namespace wp

@@ -1,0 +1,29 @@
+// The choke point: every op runs through call().
+#pragma once
+#include "ops/op.hpp"
+#include "wellposed/context.hpp"
+
+namespace wp {
+
+// Sees every call on the threads whose context lists it. Must not throw from before(); what after() throws reaches
+// the caller of the op.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void before(const Call&) {}
+  virtual void after(Call&) {}
+};
+// Listens while it lives.
+class [[nodiscard]] Listen : detail::Restore {
+ public:
+  explicit Listen(Observer& o);
+};
+
+Tensors call(const Op& op, Inputs in, Attrs attrs, Place place);
+// The first output.
+Tensor call1(const Op& op, Inputs in, Attrs attrs, Place place);
+
+// The checks observer (checks.cpp): notes, warns or raises for made Inf and NaN, and hands notes on.
+void check_call(Call& c);
+
+}  // namespace wp

@@ -1,0 +1,196 @@
+#include "ops/elementwise.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "kernels/convert.hpp"
+#include "kernels/walk.hpp"
+#include "tensor/note.hpp"
+
+namespace wp {
+namespace {
+
+// f16 and bf16 are stored only: their loops are f32's.
+DType loop_key(DType key) noexcept {
+  return key == f16 || key == bf16 ? f32 : key;
+}
+const simd::Loop& row(const Op& op, DType key) noexcept {
+  return (*op.loops)[static_cast<std::size_t>(loop_key(key))];
+}
+
+DType output_dtype(const simd::Loop& loop, DType key) noexcept {
+  return loop_key(key) != key && loop.out == f32 ? key : loop.out;
+}
+
+// Integers too large for the array's integer dtype would wrap: refused.
+void check_weak_integers(const Call& c) {
+  if (!is_integer(c.key)) return;
+  const IntegerInfo limits = iinfo(c.key);
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const detail::Node* n = c.in[i].node();
+    if (!n || !n->weak || !is_integer(n->dtype) || n->dtype == c.key) continue;
+    const std::int64_t v = *reinterpret_cast<const std::int64_t*>(n->data);
+    const bool large = n->dtype == u64;
+    const bool fits = large ? c.key == u64 : v < 0 ? v >= limits.min : static_cast<std::uint64_t>(v) <= limits.max;
+    if (!fits)
+      refuse<DomainError>("WP-DOM-003",
+                          say("the number ", text_at(c.in[i], 0), " does not fit ", c.key, " (", limits.min, " to ",
+                              limits.max, ")."),
+                          "Convert the array to a wider dtype with astype.");
+  }
+}
+
+// Integers: what the loop refused, named at its element.
+[[noreturn]] void refuse_integers(const Call& c) {
+  const bool zero = (c.status.bits & simd::Status::divided_by_zero) != 0;
+  const Tensor& b = c.in[1];
+  const Dims strides = broadcast_strides(b, c.out[0].shape());
+  Tensor wide = Tensor::adopt(detail::make_view(*b.node(), c.out[0].shape(), strides, 0));
+  for (std::int64_t e = 0; e < wide.size(); ++e) {
+    const double v = value_at(wide, e).real();
+    if (zero ? v != 0 : v >= 0) continue;
+    const Dims at = unravel(e, wide.shape());
+    refuse<DomainError>(zero ? "WP-DOM-002" : "WP-DOM-004",
+                        zero ? say("integer division by zero at element ", at, " of ", wide.shape(), ".")
+                             : say(c.op.params[1].name, " must not be negative for integers; element ", at, " is ",
+                                   text_at(wide, e), "."),
+                        "Mask the operand, or compute in floating point (astype).");
+  }
+  refuse<DomainError>("WP-DOM-004", "an integer argument is outside the domain.");
+}
+
+}  // namespace
+
+void infer_elementwise(Call& c) {
+  const std::size_t n = c.in.size();
+  const detail::Node* const a = c.in[0].node();
+  // The common case first: arrays of one dtype and shape.
+  bool same = a && !a->weak;
+  for (std::size_t i = 1; i < n && same; ++i) {
+    const detail::Node* const b = c.in[i].node();
+    same = b && b->dtype == a->dtype && !b->weak && b->shape == a->shape;
+  }
+  c.key = same ? a->dtype : common_dtype(c);
+  const simd::Loop* loop = &row(c.op, c.key);
+  if (!loop->fn[0] && !is_floating(c.key) && is(c.key, c.op.integer_as_float)) {
+    c.key = f64;
+    loop = &row(c.op, f64);
+  }
+  if (!loop->fn[0]) [[unlikely]]
+    refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", c.key, "."), "Convert with astype.");
+  const DType dtype = output_dtype(*loop, c.key);
+  if (same) {
+    c.out.push_back(Tensor::adopt(detail::make_like(*a, dtype)));
+    return;
+  }
+  Dims shape;
+  for (std::size_t i = 0; i < n; ++i)
+    if (c.in[i].defined()) shape = broadcast(shape, c.in[i].shape());
+  c.output(dtype, shape);
+  check_weak_integers(c);
+}
+
+void forward_elementwise(Call& c) {
+  const simd::Loop& loop = row(c.op, c.key);
+  const std::size_t n = c.in.size();
+  Tensor& y = c.out[0];
+  bool direct = y.size() <= kernels::kGrain && y.dtype() == loop.out;
+  void* p[kernels::kMaxOperands];
+  for (std::size_t i = 0; i < n; ++i) {
+    const detail::Node& x = *c.in[i].node();
+    direct = direct && x.contiguous && x.size == y.size() && (x.dtype == loop.in || c.op.params[i].separate);
+    p[i] = x.data;
+  }
+  if (direct) {
+    p[n] = y.node()->data;
+    loop.active()(p, y.size(), &c.status);
+  } else {
+    kernels::Operand operands[kernels::kMaxOperands];
+    for (std::size_t i = 0; i < n; ++i) {
+      const Tensor& x = c.in[i];
+      operands[i] = {x.node()->data, x.dtype(), c.op.params[i].separate ? DType::boolean : loop.in,
+                     broadcast_strides(x, y.shape())};
+    }
+    operands[n] = {y.node()->data, y.dtype(), loop.out, y.strides()};
+    c.status.bits |= kernels::walk(y.shape(), operands, static_cast<int>(n + 1), loop.active());
+  }
+  if (c.status.bits & ~simd::Status::nonfinite) [[unlikely]]
+    refuse_integers(c);
+}
+
+void flow_elementwise(const FlowQuery& q, Visit visit) {
+  const Dims& out = q.call.out[q.output].shape();
+  const Dims& in = q.call.in[q.input].shape();
+  const std::size_t shift = out.size() - in.size();
+  std::int64_t rest = q.element, scale = 1, element = 0;
+  for (std::size_t k = out.size(); k-- > shift;) {
+    const std::int64_t i = rest % out[k];
+    rest /= out[k];
+    if (in[k - shift] != 1) element += i * scale;
+    scale *= in[k - shift];
+  }
+  visit(element);
+}
+
+Op elementwise(Op op) {
+  op.infer = infer_elementwise;
+  op.forward = forward_elementwise;
+  if (!op.flow) op.flow = flow_elementwise;
+  return op;
+}
+
+namespace {
+
+Tensor vector_of(DType dtype, const std::vector<complex128>& values) {
+  Tensor t = Tensor::adopt(detail::make_node(dtype, {static_cast<std::int64_t>(values.size())}));
+  kernels::convert(t.node()->data, dtype, values.data(), c128, 1, t.size());
+  return t;
+}
+
+bool fits(DType dtype, double v) {
+  if (dtype == DType::boolean) return v == 0 || v == 1;
+  if (!is_integer(dtype)) return true;
+  const IntegerInfo limits = iinfo(dtype);
+  return v == static_cast<double>(static_cast<std::int64_t>(v)) && v >= static_cast<double>(limits.min) &&
+         v <= static_cast<double>(limits.max);
+}
+
+}  // namespace
+
+std::vector<Sample> elementwise_samples(const Op& op, const std::vector<Point>& real_points,
+                                        const std::vector<std::vector<complex128>>& complex_points) {
+  std::vector<Sample> out;
+  const std::size_t n = op.params.size();
+  const auto add = [&](DType d, const std::vector<std::vector<complex128>>& rows, std::string_view covers) {
+    if (rows.empty()) return;
+    Sample s{{}, {}, covers};
+    for (std::size_t i = 0; i < n; ++i) {
+      std::vector<complex128> column;
+      for (const auto& r : rows) column.push_back(r[i]);
+      s.in.push_back(vector_of(op.params[i].separate ? DType::boolean : d, column));
+    }
+    out.push_back(std::move(s));
+  };
+  for (int k = 0; k < kDTypes; ++k) {
+    const auto d = static_cast<DType>(k);
+    bool taken = true;
+    for (const Param& p : op.params) taken = taken && (p.separate || is(d, p.kinds));
+    if (!taken) continue;
+    std::vector<std::vector<complex128>> rows =
+        is_complex(d) ? complex_points : std::vector<std::vector<complex128>>{};
+    std::vector<std::vector<complex128>> edges;
+    if (!is_complex(d))
+      for (const Point& p : real_points) {
+        if (!std::all_of(p.args.begin(), p.args.end(), [&](double v) { return fits(d, v); })) continue;
+        const std::vector<complex128> values(p.args.begin(), p.args.end());
+        if (p.covers.empty())
+          rows.push_back(values);
+        else
+          add(d, {values}, p.covers);
+      }
+    add(d, rows, {});
+  }
+  return out;
+}
+
+}  // namespace wp

@@ -1,0 +1,25 @@
+// Ops that only move elements: reshape, concat, take, … Their flow is found by moving element numbers instead of
+// values.
+#pragma once
+#include "ops/op.hpp"
+#include "ops/shapes.hpp"
+
+namespace wp {
+
+// Flow of any op that moves elements of its data inputs. Rooms with index inputs answer for those themselves.
+void flow_moves(const FlowQuery& q, Visit visit);
+
+// A view of x: same memory, other shape and strides. Adds it as an output.
+void add_view(Call& c, const Tensor& x, const Dims& shape, const Dims& strides, std::int64_t offset = 0);
+// x itself if it is row-major, else a row-major copy.
+Tensor contiguous(const Tensor& x);
+// Copies x into a strided part of y's memory (same dtype): y[offset + Σ i·strides] = x.
+void scatter_into(const Tensor& y, const Dims& strides, std::int64_t offset, const Tensor& x);
+
+// 0, 1, 2, … as doubles in this dtype and shape (modulo 100 for small integers): data for samples.
+Tensor counting(DType dtype, const Dims& shape);
+// One sample per dtype with counting(dtype, shape), for ops that treat all dtypes alike; then the same attributes on
+// other shapes in f64.
+std::vector<Sample> moving_samples(const Op& op, const Dims& shape, const std::vector<Attr>& attrs);
+
+}  // namespace wp

@@ -1,0 +1,151 @@
+// The op record: all that is true of an operation. One op, one room (rooms/*.cpp). C++ headers, the CLI, docs and
+// tests are derived from it.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/attr.hpp"
+#include "simd/loop.hpp"
+#include "wellposed/tensor.hpp"
+
+namespace wp {
+
+struct Op;
+
+// Arguments of a call, borrowed from the caller. An optional argument that was not given is undefined.
+class Inputs {
+ public:
+  Inputs(const Tensor* const* first, std::size_t count) noexcept : first_(first), count_(count) {}
+  template <std::size_t N>
+  Inputs(const Tensor* const (&array)[N]) noexcept : Inputs(array, N) {}  // NOLINT
+  std::size_t size() const noexcept { return count_; }
+  const Tensor& operator[](std::size_t i) const noexcept { return *first_[i]; }
+
+ private:
+  const Tensor* const* first_;
+  std::size_t count_;
+};
+
+// One execution; lives on the stack of the dispatch.
+struct Call {
+  const Op& op;
+  Inputs in;
+  Attrs attrs;
+  Place place;
+  Tensors out;        // made by infer, written by forward; views and data-dependent shapes are made by forward
+  Tensors residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
+  DType key = f64;    // the dtype that element-wise data operands are brought to
+  simd::Status status;
+  mutable Tensors flow_memo;  // what flow remembers between questions about this call
+
+  Call(const Op& o, Inputs i, Attrs a, Place p) noexcept : op(o), in(i), attrs(a), place(p) {}
+  const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
+  // Adds an output with uninitialised memory.
+  Tensor& output(DType dtype, const Dims& shape) {
+    out.push_back(Tensor::adopt(detail::make_node(dtype, shape)));
+    return out.back();
+  }
+};
+
+// ---- how output elements depend on input elements -----------------------------------------------------------------
+struct FlowQuery {
+  const Call& call;
+  std::size_t output;    // which output
+  std::int64_t element;  // which of its elements, row-major
+  std::size_t input;     // which input is asked about
+};
+class Visit {  // a reference to a callable void(std::int64_t element)
+ public:
+  template <class F>
+  Visit(const F& f) noexcept  // NOLINT
+      : object_(&f), call_([](const void* o, std::int64_t e) { (*static_cast<const F*>(o))(e); }) {}
+  void operator()(std::int64_t element) const { call_(object_, element); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, std::int64_t);
+};
+// Visits the elements of q.input that q.element depends on: all of them, and no other.
+using Flow = void (*)(const FlowQuery& q, Visit visit);
+
+// What becomes of notes about made Inf/NaN.
+enum class Notes : std::uint8_t {
+  inherit,  // non-finite results are made here, or inherit; bool and integer results carry marks of bool operands
+  moves,    // only moves elements: makes nothing, inherits
+  judges,   // compares or searches: results that depend on a made NaN carry its note
+  drops,    // isnan, isfinite, …: asking is not using
+  gives,    // creates values; what is non-finite in them was meant
+};
+
+// ---- derivatives: slots that part of the library which differentiates fills and reads -----------------------------
+struct Backward;  // ops/derivative.hpp: saved inputs, outputs, residuals and cotangents
+struct Forward;
+using Vjp = Tensors (*)(const Backward&);  // one cotangent per input; undefined: structurally zero
+using Jvp = Tensors (*)(const Forward&);   // one tangent per output
+
+struct Param {
+  std::string_view name;
+  Kinds kinds = kinds::any;
+  std::string_view doc = {};
+  bool optional = false;  // may be left out
+  bool variadic = false;  // the last parameter takes any number of tensors
+  bool separate = false;  // does not take part in promotion (conditions, indices)
+};
+
+struct AttrSpec {
+  std::string_view name;
+  AttrType type;
+  Attr fallback = {};  // the default; none with required = false means None
+  std::string_view doc = {};
+  bool required = false;                       // a positional parameter in C++
+  std::vector<std::string_view> choices = {};  // for text
+};
+
+struct Sample {
+  std::vector<Tensor> in;
+  std::vector<Attr> attrs;
+  std::string_view covers = {};  // a branch or domain edge of Op::branches
+};
+
+struct Op {
+  std::string_view name;
+  std::string_view ns = {};  // "", "linalg", "random"
+  std::string_view group;    // chapter of the reference
+  std::string_view doc;      // first sentence: what it returns
+  std::vector<Param> params;
+  std::vector<AttrSpec> attrs = {};
+  std::vector<std::string_view> outputs = {"y"};  // one name ending in "...": any number of them
+  std::string_view operator_ = {};                // "+": C++ and Python operator
+
+  void (*infer)(Call&) = nullptr;    // shape and dtype rule: throws on misuse, makes the outputs
+  void (*forward)(Call&) = nullptr;  // writes them
+  const simd::Loops* loops = nullptr;
+
+  Notes notes = Notes::inherit;
+  Kinds integer_as_float = 0;                         // element-wise: integers of these kinds are computed in f64
+  std::string_view domain = {};                       // "x > 0": outside of it the result is not finite
+  bool (*inside)(std::span<const double>) = nullptr;  // are these real operands in the domain?
+  std::string_view advice = {};                       // what to do about an operand outside of it
+  Flow flow = nullptr;
+
+  Vjp vjp = nullptr;
+  Jvp jvp = nullptr;
+  std::string_view no_derivative = {};                // why there is none
+  std::uint32_t saves_inputs = 0, saves_outputs = 0;  // bit i: the derivative reads input/output i
+
+  std::vector<std::string_view> branches = {};  // named cases; each must have a sample
+  std::vector<Sample> (*samples)() = nullptr;
+};
+
+// For Op::infer of ops whose forward makes the outputs.
+inline void no_outputs(Call&) {}
+
+// All ops, sorted by namespace and name. Generated by the build from the rooms folders.
+std::span<const Op* const> op_table();
+const Op* find_op(std::string_view qualified_name);  // "add", "random.normal"; null if there is none
+
+}  // namespace wp

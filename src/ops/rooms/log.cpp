@@ -1,0 +1,48 @@
+#include <cmath>
+#include <complex>
+
+#include "ops/elementwise.hpp"
+#include "simd/math.hpp"
+
+namespace wp {
+extern const Op op_log;
+namespace {
+
+struct ComplexLog {
+  template <class T>
+  WP_FN T apply(T z) {
+    return static_cast<T>(std::log(complex128(z)));
+  }
+};
+constexpr simd::Loops loops =
+    simd::join(simd::math_loops<simd::Fn::log>(), simd::loops1<ComplexLog>(simd::Complexes{}));
+
+std::vector<Sample> samples() {
+  return elementwise_samples(op_log,
+                             {{{1}},
+                              {{2}},
+                              {{0.25}},
+                              {{100}},
+                              {{1e-300}},
+                              {{0}, "x = 0: -inf"},
+                              {{-1}, "x < 0: nan"},
+                              {{HUGE_VAL}, "x = inf"}},
+                             {{{1, 1}}, {{-2, 0.5}}, {{0, -3}}});
+}
+}  // namespace
+
+const Op op_log = elementwise({
+    .name = "log",
+    .group = "element-wise",
+    .doc = "The natural logarithm of x, element by element. Integers give f64.",
+    .params = {{"x", kinds::numeric}},
+    .loops = &loops,
+    .integer_as_float = kinds::integer,
+    .domain = "x > 0",
+    .inside = [](std::span<const double> v) { return v[0] > 0; },
+    .advice = "Mask the input, not the result: log(where(x > 0, x, 1)).",
+    .saves_inputs = 1,
+    .branches = {"x = 0: -inf", "x < 0: nan", "x = inf"},
+    .samples = samples,
+});
+}  // namespace wp

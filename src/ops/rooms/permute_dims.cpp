@@ -1,0 +1,48 @@
+#include "base/text.hpp"
+#include "ops/moves.hpp"
+
+namespace wp {
+extern const Op op_permute_dims;
+namespace {
+
+void forward(Call& c) {
+  const Tensor& x = c.in[0];
+  const Dims& axes = c.attr(0).ints();
+  if (static_cast<std::int64_t>(axes.size()) != x.ndim())
+    refuse<ArgumentError>("WP-ARG-003",
+                          say("axes must name each axis of x once; got ", axes, " for shape ", x.shape(), "."));
+  Dims shape, strides;
+  SmallVector<bool, 8> used(axes.size(), false);
+  for (const std::int64_t a : axes) {
+    const auto k = static_cast<std::size_t>(normal_axis(a, x.ndim()));
+    if (used[k]) refuse<ArgumentError>("WP-ARG-003", say("axes must name each axis of x once; got ", axes, "."));
+    used[k] = true;
+    shape.push_back(x.shape()[k]);
+    strides.push_back(x.strides()[k]);
+  }
+  add_view(c, x, shape, strides);
+}
+
+std::vector<Sample> samples() {
+  return moving_samples(op_permute_dims, {2, 3, 2}, {Dims{2, 0, -2}});
+}
+
+}  // namespace
+
+const Op op_permute_dims = {
+    .name = "permute_dims",
+    .group = "manipulation",
+    .doc = "x with its axes in another order; a view.",
+    .params = {{"x"}},
+    .attrs = {{.name = "axes",
+               .type = AttrType::ints,
+               .doc = "The order: result axis i is axis axes[i] of x.",
+               .required = true}},
+    .infer = no_outputs,
+    .forward = forward,
+    .notes = Notes::moves,
+    .flow = flow_moves,
+    .samples = samples,
+};
+
+}  // namespace wp

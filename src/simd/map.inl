@@ -1,0 +1,50 @@
+// Included once per instruction set, inside its namespace and target region. F::apply is inlined here and vectorised.
+// A functor with bad(a, b) has arguments it refuses; it returns the Status bits to set.
+
+template <class F, class R, class T>
+void map1(void* const* p, std::int64_t n, Status* status) {
+  const T* __restrict a = static_cast<const T*>(p[0]);
+  R* __restrict r = static_cast<R*>(p[1]);
+  typename Watch<R>::State seen = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const R v = F::apply(a[i]);
+    r[i] = v;
+    Watch<R>::see(v, seen);
+  }
+  if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;
+}
+
+template <class F, class R, class T>
+void map2(void* const* p, std::int64_t n, Status* status) {
+  const T* __restrict a = static_cast<const T*>(p[0]);
+  const T* __restrict b = static_cast<const T*>(p[1]);
+  R* __restrict r = static_cast<R*>(p[2]);
+  typename Watch<R>::State seen = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if constexpr (requires { F::bad(a[i], b[i]); })
+      if (const std::uint32_t bits = F::bad(a[i], b[i])) [[unlikely]] {
+        status->bits |= bits;
+        r[i] = R{};
+        continue;
+      }
+    const R v = F::apply(a[i], b[i]);
+    r[i] = v;
+    Watch<R>::see(v, seen);
+  }
+  if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;
+}
+
+template <class F, class R, class T>
+void map3(void* const* p, std::int64_t n, Status* status) {
+  const bool* __restrict c = static_cast<const bool*>(p[0]);
+  const T* __restrict a = static_cast<const T*>(p[1]);
+  const T* __restrict b = static_cast<const T*>(p[2]);
+  R* __restrict r = static_cast<R*>(p[3]);
+  typename Watch<R>::State seen = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const R v = F::apply(c[i], a[i], b[i]);
+    r[i] = v;
+    Watch<R>::see(v, seen);
+  }
+  if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;
+}
