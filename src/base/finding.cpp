@@ -34,7 +34,7 @@ Finding misuse(std::string_view code, std::string_view function, std::string mes
   Finding f;
   f.code = code;
   f.severity = Severity::error;
-  f.op = !function.empty() ? function : c.op ? c.op : "wellposed";
+  f.op = c.op ? std::string_view(c.op) : !function.empty() ? function : "wellposed";
   f.message = std::move(message);
   f.advice = std::move(advice);
   if (c.op) f.place = c.place;
