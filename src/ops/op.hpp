@@ -36,11 +36,11 @@ struct Call {
   Inputs in;
   Attrs attrs;
   Place place;
-  Tensors out;        // made by infer, written by forward; views and data-dependent shapes are made by forward
-  Tensors residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
-  DType key = f64;    // the dtype that element-wise data operands are brought to
+  Tensors out;  // made by infer, written by forward; views and data-dependent shapes are made by forward
+  std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
+  DType key = f64;                // the dtype that element-wise data operands are brought to
   simd::Status status;
-  mutable Tensors flow_memo;  // what flow remembers between questions about this call
+  mutable std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
 
   Call(const Op& o, Inputs i, Attrs a, Place p) noexcept : op(o), in(i), attrs(a), place(p) {}
   const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
