@@ -108,7 +108,7 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) ++f.count;
   f.dtype = name(y.dtype());
   f.shape = say(y.shape());
-  f.place = c.place;
+  f.place = c.place();
   f.scope = current_scope();
   f.step = context().step;
   std::vector<double> values;
