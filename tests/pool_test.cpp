@@ -31,9 +31,8 @@ TEST_F(Threads, RunEveryPieceOnce) {
 
 TEST_F(Threads, RunNestedLoopsInLine) {
   std::atomic<int> sum{0};
-  parallel_for(64, 1, [&](std::int64_t, std::int64_t) {
-    parallel_for(64, 1, [&](std::int64_t, std::int64_t) { ++sum; });
-  });
+  parallel_for(64, 1,
+               [&](std::int64_t, std::int64_t) { parallel_for(64, 1, [&](std::int64_t, std::int64_t) { ++sum; }); });
   EXPECT_EQ(sum.load(), 64 * 64);
 }
 

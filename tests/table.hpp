@@ -41,7 +41,8 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
 }
 inline bool same_element(const Tensor& a, const Tensor& b, std::int64_t e) {
   const std::size_t n = size_of(a.dtype());
-  return std::memcmp(a.node()->data + static_cast<std::size_t>(e) * n, b.node()->data + static_cast<std::size_t>(e) * n, n) == 0;
+  return std::memcmp(a.node()->data + static_cast<std::size_t>(e) * n,
+                     b.node()->data + static_cast<std::size_t>(e) * n, n) == 0;
 }
 inline bool same(const Outcome& a, const Outcome& b) {
   if (a.ok() != b.ok() || a.out.size() != b.out.size()) return false;

@@ -66,7 +66,8 @@ std::vector<complex128> other_values(DType d, complex128 v) {
     std::vector<complex128> out;
     const IntegerInfo limits = iinfo(d);
     for (const double w : {v.real() + 1, v.real() - 1, -v.real(), 0.0, 1.0, 2.0, 3.0, 100.0})
-      if (w != v.real() && w >= static_cast<double>(limits.min) && w <= static_cast<double>(limits.max)) out.emplace_back(w);
+      if (w != v.real() && w >= static_cast<double>(limits.min) && w <= static_cast<double>(limits.max))
+        out.emplace_back(w);
     return out;
   }
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
@@ -75,14 +76,14 @@ std::vector<complex128> other_values(DType d, complex128 v) {
   return out;
 }
 
-
 // Perturbs one input element in every way; collects which output elements change.
 void perturb(const Op& op, const Sample& s, const Outcome& plain, std::size_t i, std::int64_t e,
              std::vector<std::set<std::int64_t>>& changed) {
   for (const complex128& v : other_values(s.in[i].dtype(), value_at(s.in[i], e))) {
     std::vector<Tensor> in = s.in;
     in[i] = copy_of(s.in[i]);
-    kernels::convert(in[i].node()->data + e * static_cast<std::int64_t>(size_of(in[i].dtype())), in[i].dtype(), &v, c128, 1, 1);
+    kernels::convert(in[i].node()->data + e * static_cast<std::int64_t>(size_of(in[i].dtype())), in[i].dtype(), &v,
+                     c128, 1, 1);
     const Outcome other = run(op, in, s.attrs);
     if (!other.ok()) continue;
     for (std::size_t k = 0; k < plain.out.size(); ++k) {
@@ -122,9 +123,10 @@ TEST_P(EveryOp, HasOutputsThatDependOnJustTheElementsItsFlowDeclares) {
             op.flow({c, k, o, i}, visit);
           }
           for (const std::int64_t o : changed[k])
-            EXPECT_TRUE(declared.count(o)) << where(s) << " output " << k << " element " << o << " depends on input " << i
-                                           << " element " << e << ", undeclared";
-          int& r = reached[std::min<std::size_t>(k, op.outputs.size() + 7)][std::min<std::size_t>(i, op.params.size() + 7)];
+            EXPECT_TRUE(declared.count(o)) << where(s) << " output " << k << " element " << o << " depends on input "
+                                           << i << " element " << e << ", undeclared";
+          int& r = reached[std::min<std::size_t>(k, op.outputs.size() + 7)]
+                          [std::min<std::size_t>(i, op.params.size() + 7)];
           if (!declared.empty()) {
             bool all = true;
             for (const std::int64_t o : declared) all = all && changed[k].count(o);
@@ -136,13 +138,15 @@ TEST_P(EveryOp, HasOutputsThatDependOnJustTheElementsItsFlowDeclares) {
   }
   for (std::size_t k = 0; k < reached.size(); ++k)
     for (std::size_t i = 0; i < reached[k].size(); ++i)
-      EXPECT_NE(reached[k][i], 0) << op.name << ": output " << k << " never changes where it is declared to depend on input " << i;
+      EXPECT_NE(reached[k][i], 0) << op.name << ": output " << k
+                                  << " never changes where it is declared to depend on input " << i;
 }
 
 // ---- bad arguments ------------------------------------------------------------------------------------------------
 
 // Runs a call that is probably misuse: it must give a valid result, or an error with words that names the op.
-void expect_words(const Op& op, const std::vector<Tensor>& in, const std::vector<Attr>& attrs, const std::string& what) {
+void expect_words(const Op& op, const std::vector<Tensor>& in, const std::vector<Attr>& attrs,
+                  const std::string& what) {
   std::vector<const Tensor*> p;
   for (const Tensor& t : in) p.push_back(&t);
   try {
@@ -182,7 +186,8 @@ TEST_P(EveryOp, RefusesBadTensorsWithWords) {
         else
           expect_words(op, in, sample.attrs, what + " as another dtype");
       }
-      for (const Dims& shape : {Dims{}, Dims{0}, Dims{3, 0, 2}, Dims{7}, Dims{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Dims{5, 3, 4}}) {
+      for (const Dims& shape :
+           {Dims{}, Dims{0}, Dims{3, 0, 2}, Dims{7}, Dims{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Dims{5, 3, 4}}) {
         in[i] = other_shape(sample.in[i], shape);
         expect_words(op, in, sample.attrs, what + " of another shape");
       }
@@ -195,11 +200,14 @@ TEST_P(EveryOp, RefusesBadTensorsWithWords) {
 std::vector<Attr> bad_values(const AttrSpec& spec) {
   const std::int64_t huge = std::int64_t{1} << 50;
   switch (spec.type) {
-    case AttrType::integer: return {std::int64_t{-1}, std::int64_t{99}, -huge, huge, std::numeric_limits<std::int64_t>::min()};
+    case AttrType::integer:
+      return {std::int64_t{-1}, std::int64_t{99}, -huge, huge, std::numeric_limits<std::int64_t>::min()};
     case AttrType::ints:
-      return {Dims{-1}, Dims{99}, Dims{0, 0}, Dims{huge}, Dims{huge, huge}, Dims{-5, 3}, Dims{}, Dims{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
+      return {Dims{-1},         Dims{99},    Dims{0, 0}, Dims{huge},
+              Dims{huge, huge}, Dims{-5, 3}, Dims{},     Dims{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
     case AttrType::real: return {-1.0, 0.0, 1e308, HUGE_VAL, std::nan("")};
-    case AttrType::scalar: return {Scalar(-1), Scalar(HUGE_VAL), Scalar(complex128(1, 1)), Scalar(true), Scalar(~std::uint64_t{0})};
+    case AttrType::scalar:
+      return {Scalar(-1), Scalar(HUGE_VAL), Scalar(complex128(1, 1)), Scalar(true), Scalar(~std::uint64_t{0})};
     case AttrType::text: return {Attr("no such thing")};
     case AttrType::dtype: {
       std::vector<Attr> all;
@@ -231,7 +239,9 @@ TEST_P(EveryOp, RefusesBadAttributesWithWords) {
     }
 }
 
-std::string name_of(const ::testing::TestParamInfo<const Op*>& info) { return qualified(*info.param); }
+std::string name_of(const ::testing::TestParamInfo<const Op*>& info) {
+  return qualified(*info.param);
+}
 INSTANTIATE_TEST_SUITE_P(Table, EveryOp, ::testing::ValuesIn(op_table().begin(), op_table().end()), name_of);
 
 // ---- rooms --------------------------------------------------------------------------------------------------------

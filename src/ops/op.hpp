@@ -84,7 +84,7 @@ enum class Notes : std::uint8_t {
 };
 
 // ---- derivatives: slots that part of the library which differentiates fills and reads -----------------------------
-struct Backward;  // ops/derivative.hpp: saved inputs, outputs, residuals and cotangents
+struct Backward;  // ops/derivative.hpp
 struct Forward;
 using Vjp = Tensors (*)(const Backward&);  // one cotangent per input; undefined: structurally zero
 using Jvp = Tensors (*)(const Forward&);   // one tangent per output
