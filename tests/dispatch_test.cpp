@@ -36,7 +36,7 @@ TEST(Dispatch, TellsOfACallThatFailsOnlyThatItBegan) {
 TEST(Dispatch, RefusesASeventhObserver) {
   Diary d;
   const Listen a(d), b(d), c(d), e(d), f(d), g(d);
-  EXPECT_THROW(Listen(d), ArgumentError);
+  EXPECT_THROW(Listen{d}, ArgumentError);
 }
 
 TEST(Dispatch, ReplaysEverySampleToTheSameBits) {
