@@ -237,7 +237,8 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
   if (marks.any()) c.out[output].node()->note = marks.finish();
 }
 
-// Bool and integer results: marked where they rest on a made NaN (comparing, searching) or on a marked operand.
+// Bool and integer results: marked where they rest on a made NaN (comparing, searching, casting to bool) or on a
+// marked operand.
 void check_answers(Call& c, std::size_t output) {
   const Tensor& y = c.out[output];
   Marks marks(y);
@@ -245,7 +246,7 @@ void check_answers(Call& c, std::size_t output) {
     const Sources s = sources(c, output, e);
     if (s.marked)
       marks.mark(e, *s.marked);
-    else if (c.op.notes == Notes::judges && s.made_nan)
+    else if (s.made_nan)
       marks.mark(e, *s.made_nan);
   }
   if (marks.any()) c.out[output].node()->note = marks.finish();
