@@ -7,6 +7,8 @@ namespace wp {
 
 void infer_elementwise(Call& c);
 void forward_elementwise(Call& c);
+// For ops whose attributes choose between loops of the same dtypes.
+void forward_elementwise(Call& c, const simd::Loops& loops);
 void flow_elementwise(const FlowQuery& q, Visit visit);
 
 // Completes a record: infer, forward and flow of the family.

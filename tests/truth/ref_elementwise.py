@@ -1,7 +1,5 @@
 """Truth of element-wise ops."""
-import mpmath
-from core import elementwise, float_of, truth
-from mpmath import mpf
+from core import elementwise, truth
 
 
 def wrap(value, dtype):
@@ -14,12 +12,3 @@ def wrap(value, dtype):
 @truth("add")
 def add(a, b):
     return elementwise(lambda x, y: wrap(x + y, a.dtype) if isinstance(x, int) else x + y)(a, b)
-
-
-def real_log(x):
-    if isinstance(x, (int, mpf)):
-        return mpf("-inf") if x == 0 else mpf("nan") if x < 0 else mpmath.log(x)
-    return mpmath.log(x)
-
-
-truth("log", ulps=1)(elementwise(real_log, float_of))
