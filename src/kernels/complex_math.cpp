@@ -77,8 +77,8 @@ complex128 complex_asin(complex128 z) {
 complex128 complex_acos(complex128 z) {
   return std::acos(z);
 }
-complex128 complex_atan(complex128 z) {
-  return std::atan(z);
+complex128 complex_atan(complex128 z) {  // the C library's differs in the last bit between the half planes
+  return std::signbit(z.imag()) ? std::conj(std::atan(std::conj(z))) : std::atan(z);
 }
 complex128 complex_sinh(complex128 z) {
   return std::sinh(z);
@@ -96,7 +96,7 @@ complex128 complex_acosh(complex128 z) {
   return std::acosh(z);
 }
 complex128 complex_atanh(complex128 z) {
-  return std::atanh(z);
+  return std::signbit(z.real()) ? -std::atanh(-z) : std::atanh(z);
 }
 
 }  // namespace wp::kernels
