@@ -15,8 +15,8 @@ namespace {
 DType loop_key(DType key) noexcept {
   return key == f16 || key == bf16 ? f32 : key;
 }
-const simd::Loop& row(const Op& op, DType key) noexcept {
-  return (*op.loops)[static_cast<std::size_t>(loop_key(key))];
+const simd::Loop& row(const simd::Loops& loops, DType key) noexcept {
+  return loops[static_cast<std::size_t>(loop_key(key))];
 }
 
 DType output_dtype(const simd::Loop& loop, DType key) noexcept {
@@ -84,10 +84,10 @@ void infer_elementwise(Call& c) {
     same = b && b->dtype == a->dtype && !b->weak && b->shape == a->shape;
   }
   c.key = same ? a->dtype : common_dtype(c);
-  const simd::Loop* loop = &row(c.op, c.key);
+  const simd::Loop* loop = &row(*c.op.loops, c.key);
   if (!loop->fn[0] && !is_floating(c.key) && is(c.key, c.op.integer_as_float)) {
     c.key = f64;
-    loop = &row(c.op, f64);
+    loop = &row(*c.op.loops, f64);
   }
   if (!loop->fn[0]) [[unlikely]]
     refuse_dtype(c);
@@ -112,7 +112,11 @@ void infer_elementwise(Call& c) {
 }
 
 void forward_elementwise(Call& c) {
-  const simd::Loop& loop = row(c.op, c.key);
+  forward_elementwise(c, *c.op.loops);
+}
+
+void forward_elementwise(Call& c, const simd::Loops& loops) {
+  const simd::Loop& loop = row(loops, c.key);
   const std::size_t n = c.in.size();
   Tensor& y = c.out[0];
   bool direct = y.size() <= kernels::kGrain && y.dtype() == loop.out;

@@ -9,6 +9,8 @@ void infer_elementwise(Call& c);
 void forward_elementwise(Call& c);
 // Runs a loop over the operands that were given, broadcast to the shape of output 0, whatever the op's table says.
 void walk_elementwise(Call& c, const simd::Loop& loop);
+// For ops whose attributes choose between loops of the same dtypes.
+void forward_elementwise(Call& c, const simd::Loops& loops);
 void flow_elementwise(const FlowQuery& q, Visit visit);
 // The operands that have the value of the result (several if they are equal): maximum, minimum, clip. What they drop
 // has not left.

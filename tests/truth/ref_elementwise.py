@@ -339,12 +339,3 @@ def astype(x, dtype, copy):
         return v if isinstance(v, mpf) else mpf(int(v))
 
     return elementwise(one, dtype)(x)
-
-
-def real_log(x):
-    if isinstance(x, (int, mpf)):
-        return mpf("-inf") if x == 0 else mpf("nan") if x < 0 else mpmath.log(x)
-    return mpmath.log(x)
-
-
-truth("log", ulps=1)(elementwise(real_log, float_of))
