@@ -5,5 +5,6 @@
 #include "wellposed/error.hpp"
 #include "wellposed/ints.hpp"
 #include "wellposed/ops.hpp"
+#include "wellposed/random.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"
