@@ -110,6 +110,13 @@ Tensor value_for(const Tensor& value, DType to, std::string_view what, simd::Sta
   return out;
 }
 
+std::int64_t broadcast_element(const Dims& index, const Dims& shape) {
+  std::int64_t element = 0;
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    element = element * shape[k] + (shape[k] == 1 ? 0 : index[index.size() - shape.size() + k]);
+  return element;
+}
+
 std::int64_t axis_or_only(const Attr& axis, const Tensor& x) {
   if (axis) return normal_axis(axis.integer(), x.ndim());
   if (x.ndim() != 1)

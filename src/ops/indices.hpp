@@ -16,6 +16,9 @@ Tensor value_for(const Tensor& value, DType to, std::string_view what, simd::Sta
 // x as another dtype, row-major; x itself when it is that already.
 Tensor converted(const Tensor& x, DType to);
 
+// The element of an array of this shape that stands at `index` after broadcasting (axes are matched from the last).
+std::int64_t broadcast_element(const Dims& index, const Dims& shape);
+
 // The axis given by an optional attribute; without it x must have one axis.
 std::int64_t axis_or_only(const Attr& axis, const Tensor& x);
 

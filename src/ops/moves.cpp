@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "kernels/convert.hpp"
 #include "kernels/copy.hpp"
@@ -10,10 +11,9 @@
 namespace wp {
 namespace {
 
-Tensor numbered(const Dims& shape, bool numbers) {
-  Tensor t = Tensor::adopt(detail::make_node(i64, shape));
-  auto* const v = reinterpret_cast<std::int64_t*>(t.node()->data);
-  for (std::int64_t i = 0; i < t.size(); ++i) v[i] = numbers ? i : -1;
+Tensor no_numbers(const Dims& shape) {
+  const Tensor t = element_numbers(shape);
+  std::fill_n(reinterpret_cast<std::int64_t*>(t.node()->data), t.size(), -1);
   return t;
 }
 
@@ -24,7 +24,8 @@ Tensors moved_numbers(const Call& c, std::size_t input) {
   replaced.reserve(c.in.size());
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Param& p = c.op.params[std::min(i, c.op.params.size() - 1)];
-    replaced.push_back(p.separate || !c.in[i].defined() ? c.in[i] : numbered(c.in[i].shape(), i == input));
+    replaced.push_back(
+        p.separate || !c.in[i].defined() ? c.in[i] : (i == input ? element_numbers : no_numbers)(c.in[i].shape()));
     in.push_back(&replaced.back());
   }
   Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place);
@@ -106,6 +107,13 @@ void scatter_into(const Tensor& y, const Dims& strides, std::int64_t offset, con
   const std::size_t item = size_of(x.dtype());
   kernels::copy(y.node()->data + offset * static_cast<std::int64_t>(item), strides, x.node()->data, x.strides(),
                 x.shape(), item);
+}
+
+Tensor element_numbers(const Dims& shape) {
+  Tensor t = Tensor::adopt(detail::make_node(i64, shape));
+  std::iota(reinterpret_cast<std::int64_t*>(t.node()->data),
+            reinterpret_cast<std::int64_t*>(t.node()->data) + t.size(), 0);
+  return t;
 }
 
 Tensor counting(DType dtype, const Dims& shape) {

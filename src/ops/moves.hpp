@@ -24,6 +24,8 @@ Tensor contiguous(const Tensor& x);
 // Copies x into a strided part of y's memory (same dtype): y[offset + Σ i·strides] = x.
 void scatter_into(const Tensor& y, const Dims& strides, std::int64_t offset, const Tensor& x);
 
+// 0, 1, 2, … as i64 in row-major order.
+Tensor element_numbers(const Dims& shape);
 // 0, 1, 2, … as doubles in this dtype and shape (modulo 100 for small integers): data for samples.
 Tensor counting(DType dtype, const Dims& shape);
 // One sample per dtype with counting(dtype, shape), for ops that treat all dtypes alike.

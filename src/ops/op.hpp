@@ -41,7 +41,7 @@ struct Call {
   DType key = f64;    // the dtype that element-wise data operands are brought to
   simd::Status status;
   bool consumes_first = false;  // the caller gives up input 0: its memory may be reused if nobody else sees it
-  mutable Tensors flow_memo;  // what flow remembers between questions about this call
+  mutable Tensors flow_memo;    // what flow remembers between questions about this call
 
   Call(const Op& o, Inputs i, Attrs a, Place p) noexcept : op(o), in(i), attrs(a), place(p) {}
   const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
