@@ -77,6 +77,8 @@ struct Node {
   Dims shape, strides;               // strides in elements
   std::shared_ptr<const Note> note;  // only when some element was made non-finite
   std::function<void()>* deleter = nullptr;  // tells the lender of borrowed memory
+
+  Node(const Dims& its_shape, const Dims& its_strides) : shape(its_shape), strides(its_strides) {}
 };
 void destroy(Node* node) noexcept;
 // A contiguous node with uninitialised memory. Throws OutOfMemory, or ShapeError for impossible shapes.

@@ -41,7 +41,7 @@ void check_weak_integers(const Call& c) {
 }
 
 // Integers: what the loop refused, named at its element.
-[[noreturn]] void refuse_integers(const Call& c) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_integers(const Call& c) {
   const bool zero = (c.status.bits & simd::Status::divided_by_zero) != 0;
   const Tensor& b = c.in[1];
   const Dims strides = broadcast_strides(b, c.out[0].shape());
@@ -57,6 +57,33 @@ void check_weak_integers(const Call& c) {
                         "Mask the operand, or compute in floating point (astype).");
   }
   refuse<DomainError>("WP-DOM-004", "an integer argument is outside the domain.");
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_dtype(const Call& c) {
+  refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", c.key, "."), "Convert with astype.");
+}
+
+// The rest of the shape and dtype rule: broadcasting, scalars.
+[[gnu::noinline]] void infer_mixed(Call& c, DType dtype) {
+  Dims shape;
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (c.in[i].defined()) shape = broadcast(shape, c.in[i].shape());
+  c.output(dtype, shape);
+  check_weak_integers(c);
+}
+
+// Operands of other layouts, shapes and dtypes.
+[[gnu::noinline]] void walk_operands(Call& c, const simd::Loop& loop) {
+  const std::size_t n = c.in.size();
+  Tensor& y = c.out[0];
+  kernels::Operand operands[kernels::kMaxOperands];
+  for (std::size_t i = 0; i < n; ++i) {
+    const Tensor& x = c.in[i];
+    operands[i] = {x.node()->data, x.dtype(), c.op.params[i].separate ? DType::boolean : loop.in,
+                   broadcast_strides(x, y.shape())};
+  }
+  operands[n] = {y.node()->data, y.dtype(), loop.out, y.strides()};
+  c.status.bits |= kernels::walk(y.shape(), operands, static_cast<int>(n + 1), loop.active());
 }
 
 }  // namespace
@@ -77,17 +104,13 @@ void infer_elementwise(Call& c) {
     loop = &row(c.op, f64);
   }
   if (!loop->fn[0]) [[unlikely]]
-    refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", c.key, "."), "Convert with astype.");
+    refuse_dtype(c);
   const DType dtype = output_dtype(*loop, c.key);
   if (same) {
     c.out.push_back(Tensor::adopt(detail::make_like(*a, dtype)));
     return;
   }
-  Dims shape;
-  for (std::size_t i = 0; i < n; ++i)
-    if (c.in[i].defined()) shape = broadcast(shape, c.in[i].shape());
-  c.output(dtype, shape);
-  check_weak_integers(c);
+  infer_mixed(c, dtype);
 }
 
 void forward_elementwise(Call& c) {
@@ -105,14 +128,7 @@ void forward_elementwise(Call& c) {
     p[n] = y.node()->data;
     loop.active()(p, y.size(), &c.status);
   } else {
-    kernels::Operand operands[kernels::kMaxOperands];
-    for (std::size_t i = 0; i < n; ++i) {
-      const Tensor& x = c.in[i];
-      operands[i] = {x.node()->data, x.dtype(), c.op.params[i].separate ? DType::boolean : loop.in,
-                     broadcast_strides(x, y.shape())};
-    }
-    operands[n] = {y.node()->data, y.dtype(), loop.out, y.strides()};
-    c.status.bits |= kernels::walk(y.shape(), operands, static_cast<int>(n + 1), loop.active());
+    walk_operands(c, loop);
   }
   if (c.status.bits & ~simd::Status::nonfinite) [[unlikely]]
     refuse_integers(c);

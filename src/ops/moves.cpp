@@ -28,7 +28,7 @@ Tensors moved_numbers(const Call& c, std::size_t input) {
         p.separate || !c.in[i].defined() ? c.in[i] : (i == input ? element_numbers : no_numbers)(c.in[i].shape()));
     in.push_back(&replaced.back());
   }
-  Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place);
+  Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place());
   c.op.infer(again);
   c.op.forward(again);
   for (Tensor& t : again.out) t = contiguous(t);

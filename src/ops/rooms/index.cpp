@@ -10,22 +10,16 @@ void forward(Call& c) {
   c.out.push_back(selected(c.in[0], select(c.in[0], c.attr(0).ints(), c, 1)));
 }
 
-// An element rests on the entry of each index tensor that chose it; where a mask puts it, on the mask up to there.
+// An element rests on the entry of each index tensor that chose it. A mask decides the shape: everything rests on it.
 void flow(const FlowQuery& q, Visit visit) {
   if (q.input == 0) return flow_moves(q, visit);
   const Selection s = select(q.call.in[0], q.call.attr(0).ints(), q.call, 1);
   const Dims at = unravel(q.element, s.shape);
   const std::size_t first = s.outer.size();
   const Dims entry(at.begin() + first, at.begin() + first + s.list_shape.size());
-  const Tensor list = contiguous(q.call.in[q.input]);
+  const Tensor& list = q.call.in[q.input];
   if (list.dtype() != DType::boolean) return visit(broadcast_element(entry, list.shape()));
-  const bool* const on = reinterpret_cast<const bool*>(list.node()->data);
-  const std::int64_t chosen = std::count(on, on + list.size(), true);
-  std::int64_t left = broadcast_element(entry, {chosen});
-  for (std::int64_t e = 0; left >= 0; ++e) {
-    visit(e);
-    left -= on[e];
-  }
+  for (std::int64_t e = 0; e < list.size(); ++e) visit(e);
 }
 
 std::vector<Sample> samples() {

@@ -2,7 +2,6 @@
 #include "kernels/copy.hpp"
 #include "kernels/pick.hpp"
 #include "ops/indices.hpp"
-#include "tensor/note.hpp"
 
 namespace wp {
 extern const Op op_repeat;
@@ -67,14 +66,10 @@ void forward(Call& c) {
   kernels::pick(p, y.node()->data, r.x.node()->data, item);
 }
 
-// Where an element comes from rests on the repeats up to its own.
+// Repeats decide the shape: everything rests on them.
 void flow(const FlowQuery& q, Visit visit) {
   if (q.input == 0) return flow_moves(q, visit);
-  const Repeated r = arguments(q.call);
-  if (r.counts.size() == 1) return visit(0);
-  const auto* const times = reinterpret_cast<const std::int64_t*>(r.counts.node()->data);
-  std::int64_t left = unravel(q.element, q.call.out[0].shape())[r.axis];
-  for (std::int64_t i = 0; i < r.counts.size() && left >= 0; left -= times[i++]) visit(i);
+  for (std::int64_t e = 0; e < q.call.in[1].size(); ++e) visit(e);
 }
 
 std::vector<Sample> samples() {
