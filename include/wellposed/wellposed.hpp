@@ -1,8 +1,10 @@
 // Everything.
 #pragma once
 #include "wellposed/context.hpp"
+#include "wellposed/creation.hpp"
 #include "wellposed/dtype.hpp"
 #include "wellposed/error.hpp"
+#include "wellposed/index.hpp"
 #include "wellposed/ints.hpp"
 #include "wellposed/ops.hpp"
 #include "wellposed/random.hpp"

@@ -52,7 +52,7 @@ void check_arguments(const Call& c) {
   for (std::size_t i = 0; i < c.attrs.size(); ++i) {
     const AttrSpec& spec = c.op.attrs[i];
     const Attr& a = c.attrs[i];
-    bool good = a.type() == spec.type || (!a && !spec.required && !spec.fallback);
+    bool good = a.type() == spec.type || (!a && !spec.required && (!spec.fallback || spec.nullable));
     if (good && !spec.choices.empty() && a)
       good = std::find(spec.choices.begin(), spec.choices.end(), a.text()) != spec.choices.end();
     if (!good) [[unlikely]]
@@ -91,6 +91,13 @@ Tensors call(const Op& op, Inputs in, Attrs attrs, Place place) {
 
 Tensor call1(const Op& op, Inputs in, Attrs attrs, Place place) {
   Call c(op, in, attrs, place);
+  execute(c);
+  return std::move(c.out[0]);
+}
+
+Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, Place place) {
+  Call c(op, in, attrs, place);
+  c.consumes_first = context().observer_count == 0;
   execute(c);
   return std::move(c.out[0]);
 }

@@ -41,6 +41,7 @@ struct Call {
   std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
   DType key = f64;                // the dtype that element-wise data operands are brought to
   simd::Status status;
+  bool consumes_first = false;  // the caller gives up input 0: its memory may be reused if nobody else sees it
   mutable std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
 
   Call(const Op& o, Inputs i, Attrs a, Place p) noexcept;
@@ -105,6 +106,7 @@ struct AttrSpec {
   std::string_view doc = {};
   bool required = false;                       // a positional parameter in C++
   std::vector<std::string_view> choices = {};  // for text
+  bool nullable = false;                       // none may be given although there is a default
 };
 
 struct Sample {

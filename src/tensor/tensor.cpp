@@ -98,6 +98,7 @@ Node* show(DType dtype, char* data, const Dims& shape, const Dims& strides) {
 }  // namespace
 
 Node* make_view(const Node& base, const Dims& shape, const Dims& strides, std::int64_t offset) {
+  count_elements(shape, size_of(base.dtype));
   Node* const node =
       show(base.dtype, base.data + offset * static_cast<std::int64_t>(size_of(base.dtype)), shape, strides);
   node->owner = base.owner ? base.owner : const_cast<Node*>(&base);
