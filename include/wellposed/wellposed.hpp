@@ -4,6 +4,8 @@
 #include "wellposed/dtype.hpp"
 #include "wellposed/error.hpp"
 #include "wellposed/ints.hpp"
+#include "wellposed/io.hpp"
 #include "wellposed/ops.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"
+#include "wellposed/version.hpp"
