@@ -4,12 +4,54 @@
 
 namespace wp {
 
+extern const Op op_max;
+extern const Op op_mean;
+extern const Op op_min;
+extern const Op op_prod;
+extern const Op op_std;
 extern const Op op_sum;
+extern const Op op_var;
+
+Tensor max(const In& x, const MaxOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {(options.axis ? Attr(*options.axis) : Attr()), Attr(options.keepdims)};
+  return call1(op_max, Inputs(in), attrs, Place(where));
+}
+
+Tensor mean(const In& x, const MeanOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {(options.axis ? Attr(*options.axis) : Attr()), Attr(options.keepdims)};
+  return call1(op_mean, Inputs(in), attrs, Place(where));
+}
+
+Tensor min(const In& x, const MinOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {(options.axis ? Attr(*options.axis) : Attr()), Attr(options.keepdims)};
+  return call1(op_min, Inputs(in), attrs, Place(where));
+}
+
+Tensor prod(const In& x, const ProdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {(options.axis ? Attr(*options.axis) : Attr()), Attr(options.keepdims), Attr(options.dtype)};
+  return call1(op_prod, Inputs(in), attrs, Place(where));
+}
+
+Tensor std(const In& x, const StdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {(options.axis ? Attr(*options.axis) : Attr()), Attr(options.keepdims), Attr(options.correction)};
+  return call1(op_std, Inputs(in), attrs, Place(where));
+}
 
 Tensor sum(const In& x, const SumOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {(options.axis ? Attr(*options.axis) : Attr()), Attr(options.keepdims), Attr(options.dtype)};
   return call1(op_sum, Inputs(in), attrs, Place(where));
+}
+
+Tensor var(const In& x, const VarOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {(options.axis ? Attr(*options.axis) : Attr()), Attr(options.keepdims), Attr(options.correction)};
+  return call1(op_var, Inputs(in), attrs, Place(where));
 }
 
 }  // namespace wp
