@@ -26,9 +26,6 @@ struct Wider<double> {
   using type = long double;
 };
 
-template <class T>
-using FloatBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-
 struct Same {
   template <class T>
   WP_FN T apply(T a) {
@@ -76,7 +73,7 @@ struct Maximum {
   template <class T>
   WP_FN T apply(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
-      using Bits = FloatBits<T>;
+      using Bits = simd::UnsignedOf<T>;
       const T larger = (a > b) | (a != a) ? a : b;
       return a == b ? std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b))) : larger;
     } else {
@@ -88,7 +85,7 @@ struct Minimum {
   template <class T>
   WP_FN T apply(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
-      using Bits = FloatBits<T>;
+      using Bits = simd::UnsignedOf<T>;
       const T smaller = (a < b) | (a != a) ? a : b;
       return a == b ? std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b))) : smaller;
     } else {
