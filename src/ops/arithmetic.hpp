@@ -48,13 +48,15 @@ struct Square {
 struct Divide {
   template <class T>
   WP_FN T apply(T a, T b) {
-    if constexpr (std::is_same_v<T, complex64>) {
-      // Products of floats are exact in double and stay in its range: each part is right to one rounding.
-      const double c = b.real(), d = b.imag(), n = c * c + d * d;
-      const double re = (a.real() * c + a.imag() * d) / n, im = (a.imag() * c - a.real() * d) / n;
-      if (re == re && im == im) [[likely]]
-        return T(static_cast<float>(re), static_cast<float>(im));
-      return static_cast<T>(complex128(a) / complex128(b));  // zeros and infinities as C's Annex G
+    if constexpr (simd::is_complex_v<T>) {
+      // (a/b) = a b̄ / |b|² in the next wider type: its range holds the products, its digits their differences.
+      using R = typename T::value_type;
+      using W = typename Wider<R>::type;
+      const W c = b.real(), d = b.imag(), n = c * c + d * d;
+      const W re = (a.real() * c + a.imag() * d) / n, im = (a.imag() * c - a.real() * d) / n;
+      if ((re == re) & (im == im)) [[likely]]
+        return T(static_cast<R>(re), static_cast<R>(im));
+      return a / b;  // zeros and infinities as C's Annex G
     } else {
       return a / b;
     }
