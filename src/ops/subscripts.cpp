@@ -88,10 +88,11 @@ class Parser {
       const auto named = static_cast<std::int64_t>(t.before.size() + t.after.size());
       const std::int64_t rest = operands_[i].ndim() - named;
       if (t.dots ? rest < 0 : rest != 0)
-        refuse<ShapeError>("WP-SHP-008",
-                           say("operand ", i, " has ", plural(operands_[i].ndim(), "axis"), ", shape ", shape,
-                               ", but '", terms[i], "' names ", t.dots ? "at least " : "", named, "."),
-                           t.dots ? "" : "Use '...' for axes that are not named.");
+        refuse<ShapeError>(
+            "WP-SHP-008",
+            say("operand ", i, " has ", operands_[i].ndim(), operands_[i].ndim() == 1 ? " axis" : " axes", ", shape ",
+                shape, ", but '", terms[i], "' names ", t.dots ? "at least " : "", named, "."),
+            t.dots ? "" : "Use '...' for axes that are not named.");
       dots_ |= t.dots;
       widest_ = std::max(widest_, rest);
       s_.in.push_back(labels_of(t, rest));
