@@ -7,5 +7,6 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer)
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Paths relative to the tree: a copy of it in another folder finds its objects in the cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()

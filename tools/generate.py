@@ -74,7 +74,9 @@ class Function:
             for a in self.options:
                 default = cpp_default(a)
                 kind = MEMBER_TYPES[a["type"]]
-                member = f"std::optional<{kind}> {a['name']} = std::nullopt" if default is None else f"{kind} {a['name']} = {default}"
+                if default is None or a["nullable"]:
+                    kind = f"std::optional<{kind}>"
+                member = f"{kind} {a['name']} = {default or 'std::nullopt'}"
                 text += f"  {member};" + (f"  // {a['doc']}" if a["doc"] else "") + "\n"
             text += "};\n"
         if self.named:
@@ -129,7 +131,7 @@ class Function:
     def attr_value(self, a):
         access = a["name"] if a["required"] else f"options.{a['name']}"
         if a["type"] == "ints":
-            return f"Attr({access})" if a["required"] or a["default"] is not None else f"({access} ? Attr(*{access}) : Attr())"
+            return f"Attr({access})" if a["required"] or (a["default"] is not None and not a["nullable"]) else f"({access} ? Attr(*{access}) : Attr())"
         if a["type"] == "text" and not a["choices"]:
             return f"Attr(intern({access}))"
         return f"Attr({access})"

@@ -19,6 +19,12 @@ std::string_view name(CheckLevel level) noexcept;
 class Observer;    // ops/dispatch.hpp
 struct ScopeName;  // an interned path; lives as long as the process
 
+// The op that runs, and the line that asked for it.
+struct Running {
+  const char* op = nullptr;
+  Place place;
+};
+
 struct Context {
   const ScopeName* scope = nullptr;
   std::int64_t step = -1;
@@ -26,8 +32,7 @@ struct Context {
   bool allow_nonfinite = false;
   std::uint8_t observer_count = 0;
   Observer* observers[6] = {};
-  const char* op = nullptr;  // the op that runs, and the line that asked for it
-  Place place;
+  const Running* running = nullptr;
 };
 // This thread's context; the thread pool hands the caller's to its workers.
 Context& context() noexcept;

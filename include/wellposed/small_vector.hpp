@@ -2,6 +2,7 @@
 // heap in ordinary use.
 #pragma once
 #include <cstddef>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -117,17 +118,23 @@ class SmallVector {
     capacity_ = N;
   }
   void copy(const SmallVector& other) {
+    if (!heap_ && !other.heap_) {  // a fixed number of bytes is cheaper than a loop
+      std::memcpy(storage_, other.storage_, sizeof storage_);
+      size_ = other.size_;
+      return;
+    }
     reserve(other.size_);
     size_ = other.size_;
-    T* const to = data();
-    const T* const from = other.data();
-    for (unsigned i = 0; i < size_; ++i) to[i] = from[i];
+    std::memcpy(data(), other.data(), size_ * sizeof(T));
   }
   void steal(SmallVector& other) noexcept {
     if (other.heap_) {
       heap_ = std::exchange(other.heap_, nullptr);
       size_ = std::exchange(other.size_, 0U);
       capacity_ = std::exchange(other.capacity_, static_cast<unsigned>(N));
+    } else if constexpr (std::is_trivially_copyable_v<T>) {
+      std::memcpy(storage_, other.storage_, sizeof storage_);
+      size_ = std::exchange(other.size_, 0U);
     } else {
       for (std::size_t i = 0; i < other.size_; ++i) std::construct_at(inside() + i, std::move(other[i]));
       size_ = other.size_;
@@ -138,7 +145,7 @@ class SmallVector {
   T* heap_ = nullptr;
   unsigned size_ = 0;
   unsigned capacity_ = N;
-  alignas(T) std::byte storage_[N * sizeof(T)];
+  alignas(T) std::byte storage_[N * sizeof(T)] = {};  // zero: copying all of it is defined
 };
 
 }  // namespace gnu::visibility("default")]]wp

@@ -77,6 +77,8 @@ struct Node {
   Dims shape, strides;               // strides in elements
   std::shared_ptr<const Note> note;  // only when some element was made non-finite
   std::function<void()>* deleter = nullptr;  // tells the lender of borrowed memory
+
+  Node(const Dims& its_shape, const Dims& its_strides) : shape(its_shape), strides(its_strides) {}
 };
 void destroy(Node* node) noexcept;
 // A contiguous node with uninitialised memory. Throws OutOfMemory, or ShapeError for impossible shapes.
@@ -173,8 +175,10 @@ class Tensor {
   // masks. Assigning to it gives x a new value; other tensors that share its memory keep theirs.
   Element operator[](const Index& index);
   Tensor operator[](const Index& index) const;
-  // at(i).set(v): a new tensor with v written at i.
-  Element at(const Index& index) const;
+  // at(i).set(v): a new tensor with v written at i. std::move(x).at(i).set(v) reuses x's memory when nobody else
+  // sees it. (Element and Index: wellposed/index.hpp.)
+  Element at(const Index& index) const&;
+  Element at(const Index& index) &&;
 
   // NumPy-like text, with a footnote for each Inf or NaN that was made.
   std::string to_string() const;

@@ -1,11 +1,14 @@
 // Everything.
 #pragma once
 #include "wellposed/context.hpp"
+#include "wellposed/creation.hpp"
 #include "wellposed/dtype.hpp"
 #include "wellposed/error.hpp"
+#include "wellposed/index.hpp"
 #include "wellposed/ints.hpp"
 #include "wellposed/io.hpp"
 #include "wellposed/ops.hpp"
+#include "wellposed/random.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"
 #include "wellposed/version.hpp"

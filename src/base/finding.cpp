@@ -34,10 +34,10 @@ Finding misuse(std::string_view code, std::string_view function, std::string mes
   Finding f;
   f.code = code;
   f.severity = Severity::error;
-  f.op = !function.empty() ? function : c.op ? c.op : "wellposed";
+  f.op = c.running ? std::string_view(c.running->op) : !function.empty() ? function : "wellposed";
   f.message = std::move(message);
   f.advice = std::move(advice);
-  if (c.op) f.place = c.place;
+  if (c.running) f.place = c.running->place;
   f.scope = current_scope();
   return f;
 }

@@ -49,6 +49,7 @@ struct ThreadLists {
   std::uint32_t count[kClasses] = {};
   ~ThreadLists() {
     for (std::size_t k = 0; k < kClasses; ++k) give(k, count[k]);
+    mine = nullptr;
     gone = true;
   }
   // Moves `n` blocks of class k to the common store.
@@ -87,9 +88,21 @@ struct ThreadLists {
       ++count[k];
     }
   }
-  static inline thread_local bool gone = false;  // tensors may die after this thread's lists
+  // Plain pointers, so that reading them needs no initialisation check.
+  static inline constinit thread_local ThreadLists* mine = nullptr;
+  static inline constinit thread_local bool gone = false;  // tensors may die after this thread's lists
 };
-thread_local ThreadLists lists;
+
+// This thread's lists; null while the thread ends.
+[[gnu::noinline]] ThreadLists* first_use() {
+  if (ThreadLists::gone) return nullptr;
+  static thread_local ThreadLists lists;
+  return ThreadLists::mine = &lists;
+}
+inline ThreadLists* thread_lists() {
+  ThreadLists* const t = ThreadLists::mine;
+  return t ? t : first_use();
+}
 
 // ---- large blocks: classes with 8 steps per power of two, cached for reuse (page faults cost more than the work)
 // ---
@@ -186,7 +199,9 @@ void list(Large& l, void* block, std::size_t bytes) {
   const Context& c = context();
   l.live += bytes;
   l.peak = std::max(l.peak, l.live);
-  if (bytes >= kListed) l.listed[block] = {bytes, c.scope ? c.scope->path : "", c.op ? c.op : "", c.place};
+  if (bytes >= kListed)
+    l.listed[block] = {bytes, c.scope ? c.scope->path : "", c.running ? c.running->op : "",
+                       c.running ? c.running->place : Place()};
 }
 
 void* allocate_large(std::size_t asked) {
@@ -254,12 +269,14 @@ void* allocate(std::size_t bytes) {
   if (bytes <= kSmall) {
     if constexpr (WP_PLAIN_MALLOC) return std::aligned_alloc(kAlignment, (bytes + kAlignment) & ~(kAlignment - 1));
     const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
-    ThreadLists& t = lists;
-    if (!t.head[k]) [[unlikely]]
-      t.refill(k);
-    FreeBlock* const b = t.head[k];
-    t.head[k] = b->next;
-    --t.count[k];
+    ThreadLists* const t = thread_lists();
+    if (!t) [[unlikely]]
+      return std::aligned_alloc(kAlignment, (k + 1) * kStep);
+    if (!t->head[k]) [[unlikely]]
+      t->refill(k);
+    FreeBlock* const b = t->head[k];
+    t->head[k] = b->next;
+    --t->count[k];
     return b;
   }
   return allocate_large(bytes);
@@ -269,13 +286,14 @@ void release(void* block, std::size_t bytes) noexcept {
   if (bytes > kSmall) return release_large(block, bytes);
   if constexpr (WP_PLAIN_MALLOC) return std::free(block);
   const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
-  if (ThreadLists::gone) return;  // the thread is ending: at most a few blocks stay with the process
-  ThreadLists& t = lists;
+  ThreadLists* const t = thread_lists();
+  if (!t) [[unlikely]]
+    return;  // the thread is ending: at most a few blocks stay with the process
   auto* const b = static_cast<FreeBlock*>(block);
-  b->next = t.head[k];
-  t.head[k] = b;
-  if (++t.count[k] > 1024) [[unlikely]]
-    t.give(k, 512);
+  b->next = t->head[k];
+  t->head[k] = b;
+  if (++t->count[k] > 1024) [[unlikely]]
+    t->give(k, 512);
 }
 
 Stats stats() noexcept {

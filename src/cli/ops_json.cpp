@@ -30,6 +30,7 @@ json op_json(const Op& op) {
                      {"required", a.required},
                      {"default", attr_json(a.fallback)},
                      {"choices", a.choices},
+                     {"nullable", a.nullable},
                      {"doc", a.doc}});
   return {{"name", op.name},
           {"namespace", op.ns},

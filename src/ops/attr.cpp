@@ -16,6 +16,7 @@ std::string Attr::show() const {
     case AttrType::real: return say(real());
     case AttrType::scalar:
       if (scalar_.kind() == Scalar::Kind::boolean) return flag() ? "true" : "false";
+      if (scalar_.is_large_unsigned()) return say(static_cast<std::uint64_t>(integer()));
       if (scalar_.kind() == Scalar::Kind::integer) return say(integer());
       if (scalar_.kind() == Scalar::Kind::real) return say(real());
       return say(complex128(scalar_.real(), scalar_.imag()));

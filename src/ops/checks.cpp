@@ -5,7 +5,9 @@
 
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
+#include "kernels/walk.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/elementwise.hpp"
 #include "tensor/note.hpp"
 
 namespace wp {
@@ -106,7 +108,7 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) ++f.count;
   f.dtype = name(y.dtype());
   f.shape = say(y.shape());
-  f.place = c.place;
+  f.place = c.place();
   f.scope = current_scope();
   f.step = context().step;
   std::vector<double> values;
@@ -164,6 +166,47 @@ class Marks {
   bool skipped_ = false;
 };
 
+// Masks full of given −inf are ordinary; asking about each element would cost more than the op. For element-wise ops
+// this looks at whole runs: is there an Inf from finite operands, or a NaN from NaN-free ones?
+bool makes_any(const Call& c) {
+  constexpr std::int64_t kRun = 1024;
+  enum : std::uint8_t { finite, inf, nan };
+  const Tensor& y = c.out[0];
+  const auto classify = [](complex128 v) -> std::uint8_t {
+    const bool is_nan = std::isnan(v.real()) || std::isnan(v.imag());
+    return is_nan ? nan : std::isinf(v.real()) || std::isinf(v.imag()) ? inf : finite;
+  };
+  alignas(64) complex128 wide[kRun];
+  alignas(64) double narrow[kRun];
+  std::uint8_t worst[kRun], result[kRun];
+  const auto fold = [&](const Tensor& t, std::int64_t at, std::int64_t n, std::uint8_t* into) {
+    const Dims strides = broadcast_strides(t, y.shape());
+    if (is_complex(t.dtype())) {
+      kernels::gather(reinterpret_cast<char*>(wide), c128, t.node()->data, t.dtype(), y.shape(), strides, at, n);
+      for (std::int64_t i = 0; i < n; ++i) into[i] = std::max(into[i], classify(wide[i]));
+      return;
+    }
+    kernels::gather(reinterpret_cast<char*>(narrow), f64, t.node()->data, t.dtype(), y.shape(), strides, at, n);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double v = narrow[i];
+      const auto k = static_cast<std::uint8_t>((v - v != 0) + (v != v));
+      into[i] = into[i] > k ? into[i] : k;
+    }
+  };
+  for (std::int64_t at = 0; at < y.size(); at += kRun) {
+    const std::int64_t n = std::min(kRun, y.size() - at);
+    std::fill_n(result, n, std::uint8_t{0});
+    std::fill_n(worst, n, std::uint8_t{0});
+    fold(y, at, n, result);
+    for (std::size_t i = 0; i < c.in.size(); ++i)
+      if (c.in[i].defined() && is_floating(c.in[i].dtype())) fold(c.in[i], at, n, worst);
+    bool made = false;
+    for (std::int64_t i = 0; i < n; ++i) made |= result[i] > worst[i];
+    if (made) return true;
+  }
+  return false;
+}
+
 void check_floats(Call& c, std::size_t output, bool may_make) {
   const Tensor& y = c.out[output];
   Marks marks(y);
@@ -194,7 +237,8 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
   if (marks.any()) c.out[output].node()->note = marks.finish();
 }
 
-// Bool and integer results: marked where they rest on a made NaN (comparing, searching) or on a marked operand.
+// Bool and integer results: marked where they rest on a made NaN (comparing, searching, casting to bool) or on a
+// marked operand.
 void check_answers(Call& c, std::size_t output) {
   const Tensor& y = c.out[output];
   Marks marks(y);
@@ -202,7 +246,7 @@ void check_answers(Call& c, std::size_t output) {
     const Sources s = sources(c, output, e);
     if (s.marked)
       marks.mark(e, *s.marked);
-    else if (c.op.notes == Notes::judges && s.made_nan)
+    else if (s.made_nan)
       marks.mark(e, *s.made_nan);
   }
   if (marks.any()) c.out[output].node()->note = marks.finish();
@@ -232,6 +276,7 @@ void check_call(Call& c) {
     return false;
   }();
   const bool may_make = c.op.notes == Notes::inherit && !context().allow_nonfinite;
+  if (!noted && may_make && c.op.flow == flow_elementwise && is_floating(c.out[0].dtype()) && !makes_any(c)) return;
   for (std::size_t k = 0; k < c.out.size(); ++k) {
     if (is_floating(c.out[k].dtype())) {
       if (may_make || noted) check_floats(c, k, may_make);

@@ -7,20 +7,13 @@
 namespace wp {
 namespace {
 
-struct Running {  // the op and line that errors and allocations name
+struct Enter {  // errors and allocations name the call that runs
   Context& context;
-  const char* op;
-  Place place;
-  Running(Context& c, const Call& call) noexcept : context(c), op(c.op), place(c.place) {
-    c.op = call.op.name.data();
-    c.place = call.place;
-  }
-  ~Running() {
-    context.op = op;
-    context.place = place;
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  const Running* outer;
+  Enter(Context& c, const Call& call) noexcept : context(c), outer(c.running) { c.running = &call.running; }
+  ~Enter() { context.running = outer; }
+  Enter(const Enter&) = delete;
+  Enter& operator=(const Enter&) = delete;
 };
 
 bool noted(const Inputs& in) noexcept {
@@ -29,7 +22,7 @@ bool noted(const Inputs& in) noexcept {
   return any;
 }
 
-[[noreturn]] void refuse_input(const Call& c, const Param& p, const Tensor& t) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_input(const Call& c, const Param& p, const Tensor& t) {
   if (!t.defined()) refuse<ArgumentError>("WP-ARG-002", say("argument ", p.name, " is missing."));
   const bool integers = is_floating(t.dtype()) && (p.kinds & kinds::floating) == 0;
   refuse<DtypeError>(
@@ -37,7 +30,7 @@ bool noted(const Inputs& in) noexcept {
       c.in.size() && integers ? "Convert with astype if the values are whole numbers." : "Convert with astype.");
 }
 
-[[noreturn]] void refuse_attr(const AttrSpec& spec, const Attr& a) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_attr(const AttrSpec& spec, const Attr& a) {
   std::string rule = say("attribute ", spec.name);
   if (!a) refuse<ArgumentError>("WP-ARG-002", rule + " is missing.");
   std::string choices;
@@ -59,7 +52,7 @@ void check_arguments(const Call& c) {
   for (std::size_t i = 0; i < c.attrs.size(); ++i) {
     const AttrSpec& spec = c.op.attrs[i];
     const Attr& a = c.attrs[i];
-    bool good = a.type() == spec.type || (!a && !spec.required && !spec.fallback);
+    bool good = a.type() == spec.type || (!a && !spec.required && (!spec.fallback || spec.nullable));
     if (good && !spec.choices.empty() && a)
       good = std::find(spec.choices.begin(), spec.choices.end(), a.text()) != spec.choices.end();
     if (!good) [[unlikely]]
@@ -69,7 +62,7 @@ void check_arguments(const Call& c) {
 
 void execute(Call& c) {
   Context& context = wp::context();
-  const Running running(context, c);
+  const Enter enter(context, c);
   const Op& op = c.op;
   check_arguments(c);
   for (int i = 0; i < context.observer_count; ++i) context.observers[i]->before(c);
@@ -98,6 +91,13 @@ Tensors call(const Op& op, Inputs in, Attrs attrs, Place place) {
 
 Tensor call1(const Op& op, Inputs in, Attrs attrs, Place place) {
   Call c(op, in, attrs, place);
+  execute(c);
+  return std::move(c.out[0]);
+}
+
+Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, Place place) {
+  Call c(op, in, attrs, place);
+  c.consumes_first = context().observer_count == 0;
   execute(c);
   return std::move(c.out[0]);
 }

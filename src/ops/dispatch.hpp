@@ -22,6 +22,9 @@ class [[nodiscard]] Listen : detail::Restore {
 Tensors call(const Op& op, Inputs in, Attrs attrs, Place place);
 // The first output.
 Tensor call1(const Op& op, Inputs in, Attrs attrs, Place place);
+// The first output, for a caller that gives up its first argument: an op that knows how may write the result into
+// that memory, if nobody else sees it and nobody observes.
+Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, Place place);
 
 // The checks observer (checks.cpp): notes, warns or raises for made Inf and NaN, and hands notes on.
 void check_call(Call& c);

@@ -1,6 +1,7 @@
 #include "ops/elementwise.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
@@ -14,34 +15,16 @@ namespace {
 DType loop_key(DType key) noexcept {
   return key == f16 || key == bf16 ? f32 : key;
 }
-const simd::Loop& row(const Op& op, DType key) noexcept {
-  return (*op.loops)[static_cast<std::size_t>(loop_key(key))];
+const simd::Loop& row(const simd::Loops& loops, DType key) noexcept {
+  return loops[static_cast<std::size_t>(loop_key(key))];
 }
 
 DType output_dtype(const simd::Loop& loop, DType key) noexcept {
   return loop_key(key) != key && loop.out == f32 ? key : loop.out;
 }
 
-// Integers too large for the array's integer dtype would wrap: refused.
-void check_weak_integers(const Call& c) {
-  if (!is_integer(c.key)) return;
-  const IntegerInfo limits = iinfo(c.key);
-  for (std::size_t i = 0; i < c.in.size(); ++i) {
-    const detail::Node* n = c.in[i].node();
-    if (!n || !n->weak || !is_integer(n->dtype) || n->dtype == c.key) continue;
-    const std::int64_t v = *reinterpret_cast<const std::int64_t*>(n->data);
-    const bool large = n->dtype == u64;
-    const bool fits = large ? c.key == u64 : v < 0 ? v >= limits.min : static_cast<std::uint64_t>(v) <= limits.max;
-    if (!fits)
-      refuse<DomainError>("WP-DOM-003",
-                          say("the number ", text_at(c.in[i], 0), " does not fit ", c.key, " (", limits.min, " to ",
-                              limits.max, ")."),
-                          "Convert the array to a wider dtype with astype.");
-  }
-}
-
 // Integers: what the loop refused, named at its element.
-[[noreturn]] void refuse_integers(const Call& c) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_integers(const Call& c) {
   const bool zero = (c.status.bits & simd::Status::divided_by_zero) != 0;
   const Tensor& b = c.in[1];
   const Dims strides = broadcast_strides(b, c.out[0].shape());
@@ -59,7 +42,37 @@ void check_weak_integers(const Call& c) {
   refuse<DomainError>("WP-DOM-004", "an integer argument is outside the domain.");
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_dtype(const Call& c) {
+  refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", c.key, "."), "Convert with astype.");
+}
+
+// The rest of the shape and dtype rule: broadcasting, scalars.
+[[gnu::noinline]] void infer_mixed(Call& c, DType dtype) {
+  Dims shape;
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (c.in[i].defined()) shape = broadcast(shape, c.in[i].shape());
+  c.output(dtype, shape);
+  check_weak_integers(c);
+}
+
 }  // namespace
+
+void check_weak_integers(const Call& c) {
+  if (!is_integer(c.key)) return;
+  const IntegerInfo limits = iinfo(c.key);
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const detail::Node* n = c.in[i].node();
+    if (!n || !n->weak || !is_integer(n->dtype) || n->dtype == c.key) continue;
+    const std::int64_t v = *reinterpret_cast<const std::int64_t*>(n->data);
+    const bool large = n->dtype == u64;
+    const bool fits = large ? c.key == u64 : v < 0 ? v >= limits.min : static_cast<std::uint64_t>(v) <= limits.max;
+    if (!fits)
+      refuse<DomainError>("WP-DOM-003",
+                          say("the number ", text_at(c.in[i], 0), " does not fit ", c.key, " (", limits.min, " to ",
+                              limits.max, ")."),
+                          "Convert the array to a wider dtype with astype.");
+  }
+}
 
 void infer_elementwise(Call& c) {
   const std::size_t n = c.in.size();
@@ -71,27 +84,39 @@ void infer_elementwise(Call& c) {
     same = b && b->dtype == a->dtype && !b->weak && b->shape == a->shape;
   }
   c.key = same ? a->dtype : common_dtype(c);
-  const simd::Loop* loop = &row(c.op, c.key);
+  const simd::Loop* loop = &row(*c.op.loops, c.key);
   if (!loop->fn[0] && !is_floating(c.key) && is(c.key, c.op.integer_as_float)) {
     c.key = f64;
-    loop = &row(c.op, f64);
+    loop = &row(*c.op.loops, f64);
   }
   if (!loop->fn[0]) [[unlikely]]
-    refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", c.key, "."), "Convert with astype.");
+    refuse_dtype(c);
   const DType dtype = output_dtype(*loop, c.key);
   if (same) {
     c.out.push_back(Tensor::adopt(detail::make_like(*a, dtype)));
     return;
   }
-  Dims shape;
-  for (std::size_t i = 0; i < n; ++i)
-    if (c.in[i].defined()) shape = broadcast(shape, c.in[i].shape());
-  c.output(dtype, shape);
-  check_weak_integers(c);
+  infer_mixed(c, dtype);
+}
+
+[[gnu::noinline]] void walk_elementwise(Call& c, const simd::Loop& loop) {
+  const Tensor& y = c.out[0];
+  kernels::Operand operands[kernels::kMaxOperands];
+  int count = 0;
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (const Tensor& x = c.in[i]; x.defined())
+      operands[count++] = {x.node()->data, x.dtype(), c.op.params[i].separate ? DType::boolean : loop.in,
+                           broadcast_strides(x, y.shape())};
+  operands[count++] = {y.node()->data, y.dtype(), loop.out, y.strides()};
+  c.status.bits |= kernels::walk(y.shape(), operands, count, loop.active());
 }
 
 void forward_elementwise(Call& c) {
-  const simd::Loop& loop = row(c.op, c.key);
+  forward_elementwise(c, *c.op.loops);
+}
+
+void forward_elementwise(Call& c, const simd::Loops& loops) {
+  const simd::Loop& loop = row(loops, c.key);
   const std::size_t n = c.in.size();
   Tensor& y = c.out[0];
   bool direct = y.size() <= kernels::kGrain && y.dtype() == loop.out;
@@ -105,14 +130,7 @@ void forward_elementwise(Call& c) {
     p[n] = y.node()->data;
     loop.active()(p, y.size(), &c.status);
   } else {
-    kernels::Operand operands[kernels::kMaxOperands];
-    for (std::size_t i = 0; i < n; ++i) {
-      const Tensor& x = c.in[i];
-      operands[i] = {x.node()->data, x.dtype(), c.op.params[i].separate ? DType::boolean : loop.in,
-                     broadcast_strides(x, y.shape())};
-    }
-    operands[n] = {y.node()->data, y.dtype(), loop.out, y.strides()};
-    c.status.bits |= kernels::walk(y.shape(), operands, static_cast<int>(n + 1), loop.active());
+    walk_elementwise(c, loop);
   }
   if (c.status.bits & ~simd::Status::nonfinite) [[unlikely]]
     refuse_integers(c);
@@ -132,9 +150,35 @@ void flow_elementwise(const FlowQuery& q, Visit visit) {
   visit(element);
 }
 
+namespace {
+
+// Whether element e of x, brought to y's dtype as the walker does it, is the value at element k of y.
+bool same_value(const Tensor& x, std::int64_t e, const Tensor& y, std::int64_t k) {
+  const DType d = y.dtype();
+  alignas(16) char wide[16], v[16];
+  kernels::convert(wide, loop_key(d),
+                   x.node()->data + offset_of(x, e) * static_cast<std::int64_t>(size_of(x.dtype())), x.dtype(), 1, 1);
+  kernels::convert(v, d, wide, loop_key(d), 1, 1);
+  if (std::memcmp(v, y.node()->data + k * static_cast<std::int64_t>(size_of(d)), size_of(d)) == 0) return true;
+  if (!is_floating(d)) return false;
+  double a;
+  kernels::convert(&a, f64, v, d, 1, 1);
+  const double b = value_at(y, k).real();
+  return a == b || (a != a && b != b);  // −0 and +0, NaN and NaN
+}
+
+}  // namespace
+
+void flow_chosen(const FlowQuery& q, Visit visit) {
+  const auto look = [&](std::int64_t e) {
+    if (same_value(q.call.in[q.input], e, q.call.out[q.output], q.element)) visit(e);
+  };
+  flow_elementwise(q, look);
+}
+
 Op elementwise(Op op) {
   op.infer = infer_elementwise;
-  op.forward = forward_elementwise;
+  if (!op.forward) op.forward = forward_elementwise;
   if (!op.flow) op.flow = flow_elementwise;
   return op;
 }

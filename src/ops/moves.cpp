@@ -1,18 +1,19 @@
 #include "ops/moves.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 
-#include "base/pool.hpp"
 #include "kernels/convert.hpp"
+#include "kernels/copy.hpp"
 #include "kernels/walk.hpp"
 
 namespace wp {
 namespace {
 
-Tensor numbered(const Dims& shape, bool numbers) {
-  Tensor t = Tensor::adopt(detail::make_node(i64, shape));
-  auto* const v = reinterpret_cast<std::int64_t*>(t.node()->data);
-  for (std::int64_t i = 0; i < t.size(); ++i) v[i] = numbers ? i : -1;
+Tensor no_numbers(const Dims& shape) {
+  const Tensor t = element_numbers(shape);
+  std::fill_n(reinterpret_cast<std::int64_t*>(t.node()->data), t.size(), -1);
   return t;
 }
 
@@ -23,10 +24,11 @@ Tensors moved_numbers(const Call& c, std::size_t input) {
   replaced.reserve(c.in.size());
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Param& p = c.op.params[std::min(i, c.op.params.size() - 1)];
-    replaced.push_back(p.separate || !c.in[i].defined() ? c.in[i] : numbered(c.in[i].shape(), i == input));
+    replaced.push_back(
+        p.separate || !c.in[i].defined() ? c.in[i] : (i == input ? element_numbers : no_numbers)(c.in[i].shape()));
     in.push_back(&replaced.back());
   }
-  Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place);
+  Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place());
   c.op.infer(again);
   c.op.forward(again);
   for (Tensor& t : again.out) t = contiguous(t);
@@ -47,55 +49,71 @@ void flow_moves(const FlowQuery& q, Visit visit) {
   if (source >= 0) visit(source);
 }
 
+void flow_nothing(const FlowQuery&, Visit) {}
+
 void add_view(Call& c, const Tensor& x, const Dims& shape, const Dims& strides, std::int64_t offset) {
-  c.out.push_back(Tensor::adopt(detail::make_view(*x.node(), shape, strides, offset)));
+  c.out.push_back(view_of(x, shape, strides, offset));
+}
+
+Tensor view_of(const Tensor& x, const Dims& shape, const Dims& strides, std::int64_t offset) {
+  return Tensor::adopt(detail::make_view(*x.node(), shape, strides, offset));
+}
+
+Dims row_major(const Dims& shape) {
+  Dims strides(shape.size(), 1);
+  for (std::size_t k = shape.size(); k-- > 1;)
+    strides[k - 1] = bounded_product(strides[k], std::max<std::int64_t>(shape[k], 1));
+  return strides;
+}
+
+Tensor reshaped_view(const Tensor& x, const Dims& shape) {
+  if (x.is_contiguous()) return view_of(x, shape, row_major(shape));
+  // Neighbouring axes of x that lie in one run are joined first; each axis of the result must then fit into one run.
+  Dims runs = x.shape(), run_strides = x.strides(), strides(shape.size(), 1);
+  Dims* s = &run_strides;
+  kernels::coalesce(runs, &s, 1);
+  std::size_t run = runs.size();
+  std::int64_t left = 1, stride = 1;
+  for (std::size_t k = shape.size(); k-- > 0;) {
+    if (left == 1 && shape[k] != 1) {
+      left = runs[--run];
+      stride = run_strides[run];
+    }
+    if (left % shape[k]) return {};
+    strides[k] = stride;
+    stride *= shape[k];
+    left /= shape[k];
+  }
+  return view_of(x, shape, strides);
+}
+
+std::int64_t bounded_product(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t r;
+  return __builtin_mul_overflow(a, b, &r) ? std::numeric_limits<std::int64_t>::max() : r;
+}
+std::int64_t bounded_sum(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t r;
+  return __builtin_add_overflow(a, b, &r) ? std::numeric_limits<std::int64_t>::max() : r;
 }
 
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
   Tensor y = Tensor::adopt(detail::make_node(x.dtype(), x.shape()));
-  Dims shape = x.shape(), strides = x.strides();
-  Dims* s = &strides;
-  kernels::coalesce(shape, &s, 1);
-  const auto item = static_cast<std::int64_t>(size_of(x.dtype()));
-  parallel_for(y.size(), kernels::kGrain, [&](std::int64_t begin, std::int64_t end) {
-    kernels::gather(y.node()->data + begin * item, x.dtype(), x.node()->data, x.dtype(), shape, strides, begin,
-                    end - begin);
-  });
+  kernels::copy(y.node()->data, y.strides(), x.node()->data, x.strides(), x.shape(), size_of(x.dtype()));
   return y;
 }
 
 void scatter_into(const Tensor& y, const Dims& strides, std::int64_t offset, const Tensor& x) {
-  const auto item = static_cast<std::int64_t>(size_of(x.dtype()));
-  char* const base = y.node()->data + offset * item;
-  Dims shape = x.shape(), from = x.strides(), to = strides;
-  Dims* both[] = {&from, &to};
-  kernels::coalesce(shape, both, 2);
-  if (x.size() == 0) return;
-  if (shape.empty()) {
-    kernels::convert(base, x.dtype(), x.node()->data, x.dtype(), 1, 1);
-    return;
-  }
-  const std::size_t last = shape.size() - 1;
-  const std::int64_t runs = x.size() / shape[last];
-  parallel_for(
-      runs, std::max<std::int64_t>(1, kernels::kGrain / shape[last]), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r) {
-          std::int64_t rest = r, src = 0, dst = 0;
-          for (std::size_t k = last; k-- > 0;) {
-            src += rest % shape[k] * from[k];
-            dst += rest % shape[k] * to[k];
-            rest /= shape[k];
-          }
-          const char* const s = x.node()->data + src * item;
-          char* const d = base + dst * item;
-          if (to[last] == 1)
-            kernels::convert(d, x.dtype(), s, x.dtype(), from[last], shape[last]);
-          else
-            for (std::int64_t i = 0; i < shape[last]; ++i)
-              kernels::convert(d + i * to[last] * item, x.dtype(), s + i * from[last] * item, x.dtype(), 1, 1);
-        }
-      });
+  const std::size_t item = size_of(x.dtype());
+  kernels::copy(y.node()->data + offset * static_cast<std::int64_t>(item), strides, x.node()->data, x.strides(),
+                x.shape(), item);
+}
+
+Tensor element_numbers(const Dims& shape) {
+  Tensor t = Tensor::adopt(detail::make_node(i64, shape));
+  std::iota(reinterpret_cast<std::int64_t*>(t.node()->data),
+            reinterpret_cast<std::int64_t*>(t.node()->data) + t.size(), 0);
+  return t;
 }
 
 Tensor counting(DType dtype, const Dims& shape) {

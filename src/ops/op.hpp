@@ -10,6 +10,7 @@
 
 #include "ops/attr.hpp"
 #include "simd/loop.hpp"
+#include "wellposed/context.hpp"
 #include "wellposed/tensor.hpp"
 
 namespace wp {
@@ -35,14 +36,16 @@ struct Call {
   const Op& op;
   Inputs in;
   Attrs attrs;
-  Place place;
-  Tensors out;        // made by infer, written by forward; views and data-dependent shapes are made by forward
-  Tensors residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
-  DType key = f64;    // the dtype that element-wise data operands are brought to
+  Running running;
+  Tensors out;  // made by infer, written by forward; views and data-dependent shapes are made by forward
+  std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
+  DType key = f64;                // the dtype that element-wise data operands are brought to
   simd::Status status;
-  mutable Tensors flow_memo;  // what flow remembers between questions about this call
+  bool consumes_first = false;  // the caller gives up input 0: its memory may be reused if nobody else sees it
+  mutable std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
 
-  Call(const Op& o, Inputs i, Attrs a, Place p) noexcept : op(o), in(i), attrs(a), place(p) {}
+  Call(const Op& o, Inputs i, Attrs a, Place p) noexcept;
+  const Place& place() const noexcept { return running.place; }
   const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
   // Adds an output with uninitialised memory.
   Tensor& output(DType dtype, const Dims& shape) {
@@ -82,7 +85,7 @@ enum class Notes : std::uint8_t {
 };
 
 // ---- derivatives: slots that part of the library which differentiates fills and reads -----------------------------
-struct Backward;  // ops/derivative.hpp: saved inputs, outputs, residuals and cotangents
+struct Backward;  // ops/derivative.hpp
 struct Forward;
 using Vjp = Tensors (*)(const Backward&);  // one cotangent per input; undefined: structurally zero
 using Jvp = Tensors (*)(const Forward&);   // one tangent per output
@@ -103,6 +106,7 @@ struct AttrSpec {
   std::string_view doc = {};
   bool required = false;                       // a positional parameter in C++
   std::vector<std::string_view> choices = {};  // for text
+  bool nullable = false;                       // none may be given although there is a default
 };
 
 struct Sample {
@@ -140,6 +144,9 @@ struct Op {
   std::vector<std::string_view> branches = {};  // named cases; each must have a sample
   std::vector<Sample> (*samples)() = nullptr;
 };
+
+inline Call::Call(const Op& o, Inputs i, Attrs a, Place p) noexcept
+    : op(o), in(i), attrs(a), running{o.name.data(), p} {}
 
 // For Op::infer of ops whose forward makes the outputs.
 inline void no_outputs(Call&) {}

@@ -84,6 +84,13 @@ struct Watch<std::complex<T>> {
   WP_FN bool bad(State s) { return Watch<T>::bad(s); }
 };
 
+// Status bits of refused integers are collected in the width of the elements.
+template <class T>
+using Refused =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
 namespace baseline {
 #include "simd/map.inl"
 }

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kHeader = (sizeof(Node) + memory::kAlignment - 1) / memory::kAlignment * memory::kAlignment;
 
-Node* place_node(std::size_t block) {
-  auto* const node = new (memory::allocate(block)) Node;
+Node* place_node(std::size_t block, const Dims& shape, const Dims& strides) {
+  auto* const node = new (memory::allocate(block)) Node(shape, strides);
   node->block = static_cast<std::uint32_t>(block);
   return node;
 }
@@ -49,11 +49,11 @@ std::int64_t count_elements(const Dims& shape, std::size_t item) {
 namespace {
 
 // Memory for n elements: small data stands in the node's own block.
-Node* place_data(DType dtype, std::int64_t n) {
+Node* place_data(DType dtype, std::int64_t n, const Dims& shape, const Dims& strides) {
   const std::size_t bytes = static_cast<std::size_t>(n) * size_of(dtype);
   const bool inside = kHeader + bytes <= memory::kSmall;
   char* const data = inside ? nullptr : static_cast<char*>(memory::allocate(bytes));
-  Node* const node = place_node(inside ? kHeader + bytes : kHeader);
+  Node* const node = place_node(inside ? kHeader + bytes : kHeader, shape, strides);
   node->dtype = dtype;
   node->size = n;
   node->data = inside ? reinterpret_cast<char*>(node) + kHeader : data;
@@ -64,34 +64,28 @@ Node* place_data(DType dtype, std::int64_t n) {
 }  // namespace
 
 Node* make_node(DType dtype, const Dims& shape) {
-  Node* const node = place_data(dtype, count_elements(shape, size_of(dtype)));
-  node->shape = shape;
-  node->strides.resize(shape.size());
+  const std::int64_t n = count_elements(shape, size_of(dtype));
+  Dims strides(shape.size());
   std::int64_t stride = 1;
   for (std::size_t k = shape.size(); k-- > 0;) {
-    node->strides[k] = stride;
+    strides[k] = stride;
     stride *= shape[k] > 0 ? shape[k] : 1;
   }
-  return node;
+  return place_data(dtype, n, shape, strides);
 }
 
 Node* make_like(const Node& other, DType dtype) {
   if (!other.contiguous) return make_node(dtype, other.shape);
-  Node* const node = place_data(dtype, other.size);
-  node->shape = other.shape;
-  node->strides = other.strides;
-  return node;
+  return place_data(dtype, other.size, other.shape, other.strides);
 }
 
 namespace {
 
 // A node without memory of its own.
 Node* show(DType dtype, char* data, const Dims& shape, const Dims& strides) {
-  Node* const node = place_node(kHeader);
+  Node* const node = place_node(kHeader, shape, strides);
   node->dtype = dtype;
   node->data = data;
-  node->shape = shape;
-  node->strides = strides;
   for (const std::int64_t d : shape) node->size *= d;
   std::int64_t expect = 1;
   for (std::size_t k = shape.size(); k-- > 0;) {
@@ -104,6 +98,7 @@ Node* show(DType dtype, char* data, const Dims& shape, const Dims& strides) {
 }  // namespace
 
 Node* make_view(const Node& base, const Dims& shape, const Dims& strides, std::int64_t offset) {
+  count_elements(shape, size_of(base.dtype));
   Node* const node =
       show(base.dtype, base.data + offset * static_cast<std::int64_t>(size_of(base.dtype)), shape, strides);
   node->owner = base.owner ? base.owner : const_cast<Node*>(&base);

@@ -1,0 +1,46 @@
+#include "kernels/ramp.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simd/isa.hpp"
+
+namespace wp::kernels {
+namespace {
+
+namespace baseline {
+#include "kernels/ramp.inl"
+}
+#if defined(__x86_64__)
+WP_BEGIN_AVX2
+namespace avx2 {
+#include "kernels/ramp.inl"
+}
+WP_END_ISA
+WP_BEGIN_AVX512
+namespace avx512 {
+#include "kernels/ramp.inl"
+}
+WP_END_ISA
+#else
+namespace avx2 = baseline;
+namespace avx512 = baseline;
+#endif
+
+}  // namespace
+
+void ramp(double* out, std::int64_t first, std::int64_t n, double start, double step) {
+  constexpr decltype(&baseline::ramp) fn[] = {baseline::ramp, avx2::ramp, avx512::ramp};
+  fn[static_cast<int>(simd::isa())](out, first, n, start, step);
+}
+
+void spread(double* out, std::int64_t first, std::int64_t n, double start, double stop, std::int64_t parts) {
+  constexpr decltype(&baseline::spread) fn[] = {baseline::spread, avx2::spread, avx512::spread};
+  // A power of two keeps products of huge ends from overflowing, and errors of tiny ones from underflowing.
+  const double size = std::max(std::fabs(start), std::fabs(stop));
+  const double scale = size > 0x1p900 ? 0x1p-80 : size < 0x1p-800 ? 0x1p200 : 1.0;
+  fn[static_cast<int>(simd::isa())](out, first, n, start * scale, stop * scale, static_cast<double>(parts),
+                                    1 / scale);
+}
+
+}  // namespace wp::kernels

@@ -1,0 +1,74 @@
+#include "base/text.hpp"
+#include "ops/moves.hpp"
+
+namespace wp {
+extern const Op op_broadcast_to;
+extern const Op op_broadcast_arrays;
+namespace {
+
+void broadcast_one(Call& c) {
+  const Tensor& x = c.in[0];
+  const Dims& shape = c.attr(0).ints();
+  bool good = shape.size() >= x.shape().size();
+  const std::size_t shift = good ? shape.size() - x.shape().size() : 0;
+  for (std::size_t k = 0; k < x.shape().size() && good; ++k)
+    good = x.shape()[k] == shape[k + shift] || x.shape()[k] == 1;
+  if (!good)
+    refuse<ShapeError>("WP-SHP-001", say("x ", x.shape(), " does not broadcast to ", shape, "."),
+                       "Axes are matched from the last; each must have the same length, or length 1 in x.");
+  add_view(c, x, shape, broadcast_strides(x, shape));
+}
+
+void broadcast_all(Call& c) {
+  Dims shape;
+  for (std::size_t i = 0; i < c.in.size(); ++i) shape = broadcast(shape, c.in[i].shape());
+  for (std::size_t i = 0; i < c.in.size(); ++i) add_view(c, c.in[i], shape, broadcast_strides(c.in[i], shape));
+}
+
+std::vector<Sample> to_samples() {
+  std::vector<Sample> all = moving_samples(op_broadcast_to, {3, 1}, {Dims{2, 3, 2}});
+  all.push_back({{counting(f64, {})}, {Dims{2, 2}}});
+  all.push_back({{counting(f64, {1, 2})}, {Dims{0, 2}}, "empty"});
+  return all;
+}
+std::vector<Sample> arrays_samples() {
+  std::vector<Sample> all;
+  for (int k = 0; k < kDTypes; ++k)
+    all.push_back({{counting(static_cast<DType>(k), {2, 1}), counting(f64, {3})}, {}});
+  all.push_back({{counting(f64, {2}), counting(i32, {1, 1, 1}), counting(f32, {3, 1})}, {}});
+  return all;
+}
+
+}  // namespace
+
+const Op op_broadcast_to = {
+    .name = "broadcast_to",
+    .group = "manipulation",
+    .doc = "x repeated to a larger shape, without copying: a view.",
+    .params = {{"x"}},
+    .attrs = {{.name = "shape",
+               .type = AttrType::ints,
+               .doc = "The shape of the result; x's axes are matched with it from the last.",
+               .required = true}},
+    .infer = no_outputs,
+    .forward = broadcast_one,
+    .notes = Notes::moves,
+    .flow = flow_moves,
+    .branches = {"empty"},
+    .samples = to_samples,
+};
+
+const Op op_broadcast_arrays = {
+    .name = "broadcast_arrays",
+    .group = "manipulation",
+    .doc = "Each array repeated to the common shape of all of them, without copying: views.",
+    .params = {{.name = "arrays", .variadic = true}},
+    .outputs = {"arrays..."},
+    .infer = no_outputs,
+    .forward = broadcast_all,
+    .notes = Notes::moves,
+    .flow = flow_moves,
+    .samples = arrays_samples,
+};
+
+}  // namespace wp

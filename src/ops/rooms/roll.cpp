@@ -1,0 +1,82 @@
+#include "base/text.hpp"
+#include "ops/moves.hpp"
+
+namespace wp {
+extern const Op op_roll;
+namespace {
+
+// How far each axis of `shape` moves, from 0 to its length − 1.
+Dims shifts(const Dims& shape, const Dims& shift, const Dims& axes) {
+  if (shift.size() != axes.size() && shift.size() != 1)
+    refuse<ArgumentError>("WP-ARG-003",
+                          say("needs one shift, or one per axis; got shift ", shift, " and axis ", axes, "."));
+  Dims by(shape.size(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto k = static_cast<std::size_t>(normal_axis(axes[i], static_cast<std::int64_t>(shape.size())));
+    const std::int64_t n = shape[k];
+    if (n) by[k] = (by[k] + shift[shift.size() == 1 ? 0 : i] % n + n) % n;
+  }
+  return by;
+}
+
+// Each rolled axis falls into two parts that change places; every combination of parts is one block.
+void move_blocks(const Tensor& y, const Tensor& x, const Dims& by, std::size_t axis, std::int64_t offset) {
+  while (axis < by.size() && by[axis] == 0) ++axis;
+  if (axis == by.size()) return scatter_into(y, y.strides(), offset, x);
+  const std::int64_t n = x.shape()[axis], s = by[axis];
+  Dims shape = x.shape();
+  shape[axis] = n - s;
+  move_blocks(y, view_of(x, shape, x.strides()), by, axis + 1, offset + s * y.strides()[axis]);
+  shape[axis] = s;
+  move_blocks(y, view_of(x, shape, x.strides(), (n - s) * x.strides()[axis]), by, axis + 1, offset);
+}
+
+void forward(Call& c) {
+  Tensor x = c.in[0];
+  Tensor y = c.output(x.dtype(), x.shape());
+  const Dims& shift = c.attr(0).ints();
+  Dims axes = c.attr(1) ? c.attr(1).ints() : Dims{0};
+  if (!c.attr(1)) {
+    if (shift.size() != 1)
+      refuse<ArgumentError>("WP-ARG-003", say("needs one shift when no axis is given; got ", shift, "."));
+    x = contiguous(x);
+    x = view_of(x, {x.size()}, {1});
+    y = view_of(y, {y.size()}, {1});
+  }
+  const Dims by = shifts(x.shape(), shift, axes);
+  if (x.size()) move_blocks(y, x, by, 0, 0);
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all = moving_samples(op_roll, {2, 3}, {Dims{1}, Dims{-1}});
+  const Tensor x = counting(f64, {3, 4});
+  all.push_back({{x}, {Dims{5}, Attr()}, "no axis: flattened"});
+  all.push_back({{x}, {Dims{-1, 2}, Dims{0, 1}}, "several axes"});
+  all.push_back({{x}, {Dims{1}, Dims{0, 1}}});
+  all.push_back({{x}, {Dims{1, 1}, Dims{1, 1}}, "an axis twice: shifts add"});
+  all.push_back({{counting(f64, {0, 2})}, {Dims{1}, Dims{0}}, "empty"});
+  return all;
+}
+
+}  // namespace
+
+const Op op_roll = {
+    .name = "roll",
+    .group = "manipulation",
+    .doc = "x with its elements moved along axes; what leaves at one end enters at the other.",
+    .params = {{"x"}},
+    .attrs =
+        {{.name = "shift",
+          .type = AttrType::ints,
+          .doc = "How far: positive towards larger indices. One number, or one per axis.",
+          .required = true},
+         {"axis", AttrType::ints, {}, "Axes to move along; none: x is flattened, rolled and given its shape back."}},
+    .infer = no_outputs,
+    .forward = forward,
+    .notes = Notes::moves,
+    .flow = flow_moves,
+    .branches = {"no axis: flattened", "several axes", "an axis twice: shifts add", "empty"},
+    .samples = samples,
+};
+
+}  // namespace wp

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Adds one room to a copy of the tree and looks for it in everything that is derived: C++ header, library, CLI, docs."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOM = '''#include "ops/elementwise.hpp"
+
+namespace wp {
+extern const Op op_triple;
+namespace {
+struct Triple {
+  template <class T>
+  WP_FN T apply(T x) {
+    return x + x + x;
+  }
+};
+constexpr simd::Loops loops = simd::loops1<Triple>(simd::RealFloats{});
+std::vector<Sample> samples() { return elementwise_samples(op_triple, {{{1}}, {{-2.5}}}); }
+}  // namespace
+
+const Op op_triple = elementwise({
+    .name = "triple",
+    .group = "element-wise",
+    .doc = "Three times x, element by element.",
+    .params = {{"x", kinds::real_floating}},
+    .loops = &loops,
+    .samples = samples,
+});
+}  // namespace wp
+'''
+USER = '''#include <wellposed/wellposed.hpp>
+int main() { return wp::triple(wp::Tensor{14.0}).item<double>() == 42 ? 0 : 1; }
+'''
+SKIPPED = {"build", ".git", ".venv", ".bench-venv"}
+
+
+def run(command, where):
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def expect(text, path_or_text, where):
+    if text not in path_or_text:
+        sys.exit(f"'{text}' is not in {where}")
+
+
+def main():
+    tree = pathlib.Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "tree"
+        shutil.copytree(tree, copy, ignore=lambda directory, names: SKIPPED & set(names))
+        (copy / "src/ops/rooms/triple.cpp").write_text(ROOM)
+        run(["cmake", "--preset", "release", "-DWP_TESTS=OFF"], copy)
+        run(["cmake", "--build", "build/release", "--target", "generate"], copy)
+        expect("Tensor triple(const In& x", (copy / "include/wellposed/ops/element_wise.hpp").read_text(), "the C++ header")
+        expect("### `triple(x)`", (copy / "docs/ops.md").read_text(), "the op reference")
+        run(["cmake", "--preset", "release", "-DWP_TESTS=OFF"], copy)
+        run(["cmake", "--build", "build/release", "--target", "wellposed", "wellposed_cli"], copy)
+        expect("triple", run(["build/release/bin/wellposed", "ops"], copy), "the output of `wellposed ops`")
+        (copy / "user.cpp").write_text(USER)
+        run(["g++", "-std=c++20", "user.cpp", "-Iinclude", "-Lbuild/release/lib", "-lwellposed", "-Wl,-rpath,build/release/lib", "-o", "user"], copy)
+        run(["./user"], copy)
+    print("new room: found in header, library, CLI and docs")
+
+
+if __name__ == "__main__":
+    main()
