@@ -113,8 +113,8 @@ Line threads_speed_line(double one_core) {
   double load = 0;
   getloadavg(&load, 1);
   const int n = std::min(threads(), usable_cores());
-  const double measured = measure_gemm_threads();
-  Line l{"gemm f64, all", fmt::format("{:.1f} GFLOP/s on {}", measured * 1e-9, plural(threads(), "thread"))};
+  const double measured = measure_gemm_threads(n);
+  Line l{"gemm f64, all", fmt::format("{:.1f} GFLOP/s on {}", measured * 1e-9, plural(n, "thread"))};
   l.numbers = {{"measured", measured}, {"expected", one_core * n}, {"unit", "FLOP/s"}, {"load", load}};
   const bool busy = load > 0.3 * usable_cores();
   if (busy)
@@ -179,7 +179,7 @@ void look_at_speed(std::vector<Line>& lines) {
   const double f64_speed = measure_gemm<double>();
   lines.push_back(gemm_line("gemm f64", f64_speed, clock * flops_per_cycle(8)));
   lines.push_back(gemm_line("gemm f32", measure_gemm<float>(), clock * flops_per_cycle(4)));
-  if (threads() > 1) lines.push_back(threads_speed_line(f64_speed));
+  if (std::min(threads(), usable_cores()) > 1) lines.push_back(threads_speed_line(f64_speed));
   const Bandwidth b = measure_bandwidth();
   lines.push_back(bandwidth_line("memory read", b.read));
   lines.push_back(bandwidth_line("memory copy", b.copy));

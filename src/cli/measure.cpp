@@ -10,7 +10,6 @@
 #include "base/memory.hpp"
 #include "base/pool.hpp"
 #include "kernels/blas.hpp"
-#include "wellposed/threads.hpp"
 
 namespace wp::cli {
 namespace {
@@ -79,8 +78,8 @@ double measure_gemm() {
 template double measure_gemm<float>();
 template double measure_gemm<double>();
 
-double measure_gemm_threads() {
-  const int n = threads(), rounds = 4;
+double measure_gemm_threads(int n) {
+  constexpr int rounds = 4;
   const std::vector<double> a = matrix<double>(), b = matrix<double>();
   std::vector<std::vector<double>> c(static_cast<std::size_t>(n), matrix<double>());
   const double t = least_time(CLOCK_MONOTONIC, 0.15, [&] {

@@ -10,8 +10,8 @@ double measure_clock();
 // Floating-point operations per second of C = A·B with n = 384.
 template <class T>
 double measure_gemm();
-// The same on all threads of the pool at once; wall-clock time.
-double measure_gemm_threads();
+// The same on n threads of the pool at once; wall-clock time.
+double measure_gemm_threads(int n);
 
 struct Bandwidth {
   double read, copy;  // bytes per second on one thread; a copied byte counts twice (read and written)

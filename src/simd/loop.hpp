@@ -22,7 +22,8 @@ struct Status {
 // p: inputs, then outputs; n elements each.
 using Inner = void (*)(void* const* p, std::int64_t n, Status* status);
 struct Loop {
-  DType in = f64, out = f64;
+  static constexpr DType none = static_cast<DType>(0xff);
+  DType in = none, out = none;
   Inner fn[kIsas] = {};
   Inner active() const noexcept { return fn[static_cast<int>(isa())]; }
 };
@@ -161,10 +162,11 @@ WP_LOOPS(1)
 WP_LOOPS(2)
 WP_LOOPS(3)
 #undef WP_LOOPS
-// Rows of b where a has none.
+// Rows of b where a has none. (Not by fn: under the undefined-behaviour sanitizer g++ takes no function's address for
+// non-zero in a constant expression.)
 constexpr Loops join(Loops a, const Loops& b) {
   for (std::size_t i = 0; i < kDTypes; ++i)
-    if (!a[i].fn[0]) a[i] = b[i];
+    if (a[i].in == Loop::none) a[i] = b[i];
   return a;
 }
 
