@@ -9,6 +9,8 @@
 #include "wellposed/ops/manipulation.hpp"
 #include "wellposed/ops/random.hpp"
 #include "wellposed/ops/searching.hpp"
+#include "wellposed/ops/set.hpp"
+#include "wellposed/ops/sorting.hpp"
 #include "wellposed/ops/special.hpp"
 #include "wellposed/ops/statistical.hpp"
 #include "wellposed/ops/utility.hpp"

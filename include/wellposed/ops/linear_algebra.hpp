@@ -23,8 +23,8 @@ Tensor matmul(const In& x1, const In& x2, std::source_location where = std::sour
 
 struct TensordotOptions {
   std::int64_t axes = 2;  // How many: the last ones of x1 with the first ones of x2, in order.
-  std::optional<Ints> x1_axes = std::nullopt;  // The axes of x1, instead of a number of axes.
-  std::optional<Ints> x2_axes = std::nullopt;  // The axes of x2 they are paired with.
+  OptionalInts x1_axes = std::nullopt;  // The axes of x1, instead of a number of axes.
+  OptionalInts x2_axes = std::nullopt;  // The axes of x2 they are paired with.
 };
 // Sums products of elements of x1 and x2 over pairs of axes; the result has the other axes of x1, then those of x2.
 // Nothing is conjugated. Integers wrap around.

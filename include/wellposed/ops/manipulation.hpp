@@ -29,7 +29,7 @@ struct ExpandDimsOptions {
 Tensor expand_dims(const In& x, const ExpandDimsOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct FlipOptions {
-  std::optional<Ints> axis = std::nullopt;  // Axes to reverse; none: all of them.
+  OptionalInts axis = std::nullopt;  // Axes to reverse; none: all of them.
 };
 // x with the order of elements reversed along axes; a view.
 Tensor flip(const In& x, const FlipOptions& options = {}, std::source_location where = std::source_location::current());
@@ -58,7 +58,7 @@ struct ReshapeOptions {
 Tensor reshape(const In& x, const Ints& shape, const ReshapeOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct RollOptions {
-  std::optional<Ints> axis = std::nullopt;  // Axes to move along; none: x is flattened, rolled and given its shape back.
+  OptionalInts axis = std::nullopt;  // Axes to move along; none: x is flattened, rolled and given its shape back.
 };
 // x with its elements moved along axes; what leaves at one end enters at the other. shift: How far: positive towards
 // larger indices. One number, or one per axis.
