@@ -75,7 +75,7 @@ class Function:
                 default = cpp_default(a)
                 kind = MEMBER_TYPES[a["type"]]
                 if default is None or a["nullable"]:
-                    kind = f"std::optional<{kind}>"
+                    kind = "OptionalInts" if kind == "Ints" else f"std::optional<{kind}>"
                 member = f"{kind} {a['name']} = {default or 'std::nullopt'}"
                 text += f"  {member};" + (f"  // {a['doc']}" if a["doc"] else "") + "\n"
             text += "};\n"

@@ -10,11 +10,12 @@ namespace wp {
 void put(std::string& out, std::string_view s) {
   out.append(s);
 }
+// The sign of a NaN means nothing.
 void put(std::string& out, double v) {
-  fmt::format_to(std::back_inserter(out), "{}", v);
+  fmt::format_to(std::back_inserter(out), "{}", std::isnan(v) ? std::fabs(v) : v);
 }
 void put(std::string& out, float v) {
-  fmt::format_to(std::back_inserter(out), "{}", v);
+  fmt::format_to(std::back_inserter(out), "{}", std::isnan(v) ? std::fabs(v) : v);
 }
 void put(std::string& out, std::int64_t v) {
   fmt::format_to(std::back_inserter(out), "{}", v);
