@@ -105,6 +105,7 @@ const Op op_clip = {
     .forward = forward,
     .loops = &loops,
     .notes = Notes::moves,
+    .flow = flow_elementwise,
     .carriers = carriers_equal,
     .saves_inputs = 7,
     .branches = {"below", "above", "min > max: max", "inf", "nan", "min only", "max only", "no bounds"},
