@@ -11,7 +11,7 @@ namespace {
 
 void infer(Call& c) {
   const Tensor &x1 = c.in[0], &sorter = c.in[2];
-  if (x1.ndim() != 1) refuse<ShapeError>("WP-SHP-007", say("x1 must be 1-d; got shape ", x1.shape(), "."));
+  if (x1.ndim() != 1) refuse<ShapeError>("WP-SHP-011", say("x1 must be 1-d; got shape ", x1.shape(), "."));
   if (sorter.defined() && !(sorter.shape() == x1.shape()))
     refuse<ShapeError>("WP-SHP-001",
                        say("sorter must have the shape of x1, ", x1.shape(), "; got ", sorter.shape(), "."));
