@@ -34,8 +34,8 @@ template <class T>
   return total;
 }
 
-// Σ exp(x − m) − 1 from e = exp(x − m): the first largest element, whose part is 1, is left out. That keeps the digits
-// of a sum that is hardly more than 1.
+// Σ exp(x − m) − 1 from e = exp(x − m): the first largest element, whose part is 1, is left out. That keeps the
+// digits of a sum that is hardly more than 1.
 template <class T>
 [[gnu::always_inline]] inline double excess(const T* x, T m, T* e, std::int64_t n) {
   std::int64_t at = 0;
