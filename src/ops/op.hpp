@@ -131,6 +131,10 @@ struct Op {
   bool (*inside)(std::span<const double>) = nullptr;  // are these real operands in the domain?
   std::string_view advice = {};                       // what to do about an operand outside of it
   Flow flow = nullptr;
+  // Many results rest on nearly the same inputs (a line, a prefix). flow_base gives another element of the same output
+  // whose inputs are all among q.element's, −1 if there is none; flow_rest visits the inputs beyond those (null: none).
+  std::int64_t (*flow_base)(const FlowQuery& q) = nullptr;
+  Flow flow_rest = nullptr;
 
   Vjp vjp = nullptr;
   Jvp jvp = nullptr;
