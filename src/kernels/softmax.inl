@@ -71,7 +71,8 @@ void log_softmax_lines(const T* x, T* y, std::int64_t count, std::int64_t n) {
     const T m = line_max(x, n);
     for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] - m;
     exp_in_place(y, n);
-    const T log_sum = static_cast<T>(std::log1p(excess(x, m, y, n)));
+    const double sum = std::isfinite(m) ? excess(x, m, y, n) : std::numeric_limits<double>::quiet_NaN();
+    const T log_sum = static_cast<T>(std::log1p(sum));
     for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - log_sum;
   }
 }

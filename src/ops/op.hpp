@@ -136,6 +136,10 @@ struct Op {
   std::string_view advice = {};                       // what to do about an operand outside of it
   Flow flow = nullptr;
   Flow carriers = nullptr;  // for notes: the operands whose value the result has, where they are fewer (maximum)
+  // Many results rest on nearly the same inputs (a line, a prefix). flow_base gives another element of the same output
+  // whose inputs are all among q.element's, −1 if there is none; flow_rest visits the inputs beyond those (null: none).
+  std::int64_t (*flow_base)(const FlowQuery& q) = nullptr;
+  Flow flow_rest = nullptr;
 
   Vjp vjp = nullptr;
   Jvp jvp = nullptr;
