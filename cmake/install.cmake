@@ -9,5 +9,7 @@ configure_package_config_file(cmake/wellposed-config.cmake.in ${PROJECT_BINARY_D
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/wellposed-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/wellposed-config.cmake ${PROJECT_BINARY_DIR}/wellposed-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wellposed)
+# Found relative to the file itself: the tree may be installed to another prefix than was configured.
+file(RELATIVE_PATH WP_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/wellposed.pc.in ${PROJECT_BINARY_DIR}/wellposed.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/wellposed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

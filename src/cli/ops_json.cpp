@@ -67,4 +67,8 @@ json ops_json() {
   return {{"schema_version", 1}, {"ops", ops}};
 }
 
+json ops_json(const Op& op) {
+  return {{"schema_version", 1}, {"ops", json::array({op_json(op)})}};
+}
+
 }  // namespace wp::cli

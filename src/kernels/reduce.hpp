@@ -10,7 +10,11 @@
 
 namespace wp::kernels {
 
-inline constexpr std::int64_t kReduceBlock = 4096;  // elements in one partial result
+inline constexpr std::int64_t kReduceBlock = 4096;  // elements of a row in one partial result
+inline constexpr std::int64_t kColumnRows = 128;    // rows of a strip of columns in one partial result
+inline constexpr std::int64_t kColumnWidth = 512;   // columns in a strip, at most
+inline constexpr std::int64_t kChain = 16;          // elements pushed one after the other into one state
+inline constexpr std::size_t kStateBytes = 96;      // the largest partial result
 
 // How one input dtype is reduced.
 struct Reduction {
@@ -18,11 +22,17 @@ struct Reduction {
   std::size_t state = 0;  // bytes of a partial result
   void (*start)(void* state) = nullptr;
   void (*block[simd::kIsas])(const void* x, std::int64_t n, void* state) = {};  // fresh partial result of n elements
-  // For w neighbouring columns: folds `rows` rows, `stride` elements apart, into w states.
+  // For w ≤ kColumnWidth neighbouring columns: folds `rows` rows, `stride` elements apart, into w fresh states. Null:
+  // runs are taken one by one.
   void (*columns[simd::kIsas])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t w,
                                void* states) = {};
-  void (*join)(void* into, const void* from) = nullptr;
+  void (*joins[simd::kIsas])(void* into, const void* from, std::int64_t count) = {};  // into: the earlier elements
   void (*finish)(const void* state, std::int64_t n, double param, void* out, simd::Status* status) = nullptr;
+
+  explicit operator bool() const noexcept { return finish != nullptr; }
+  void join(void* into, const void* from, std::int64_t count) const {
+    joins[static_cast<int>(simd::isa())](into, from, count);
+  }
 };
 using Reductions = std::array<Reduction, kDTypes>;
 
@@ -37,7 +47,7 @@ struct ReducePlan {
 std::uint32_t reduce(const Reduction& r, ReducePlan plan);
 
 // F gives: In, Out, State; start(State&); push(State&, In); join(State&, const State&); finish(const State&, n,
-// param); and maybe a whole-block form block(const In*, n, State&).
+// param); and maybe whole forms: block(const In*, n, State&), columns(const In*, stride, rows, w, State*).
 namespace baseline {
 #include "kernels/reduce.inl"
 }
@@ -58,27 +68,51 @@ namespace avx512 = baseline;
 #endif
 
 template <class F>
+void finish(const void* state, std::int64_t n, double param, void* out, simd::Status* status) {
+  using Watch = simd::Watch<typename F::Out>;
+  const typename F::Out v = F::finish(*static_cast<const typename F::State*>(state), n, param);
+  *static_cast<typename F::Out*>(out) = v;
+  typename Watch::State seen = 0;
+  Watch::see(v, seen);
+  if (Watch::bad(seen)) status->bits |= simd::Status::nonfinite;
+}
+
+template <class F>
 constexpr Reduction reduction() {
   using S = typename F::State;
+  static_assert(sizeof(S) <= kStateBytes);
   return {dtype_v<typename F::In>,
           dtype_v<typename F::Out>,
           sizeof(S),
           [](void* s) { F::start(*static_cast<S*>(s)); },
           {baseline::block<F>, avx2::block<F>, avx512::block<F>},
           {baseline::columns<F>, avx2::columns<F>, avx512::columns<F>},
-          [](void* a, const void* b) { F::join(*static_cast<S*>(a), *static_cast<const S*>(b)); },
-          [](const void* s, std::int64_t n, double param, void* out, simd::Status* status) {
-            const typename F::Out v = F::finish(*static_cast<const S*>(s), n, param);
-            *static_cast<typename F::Out*>(out) = v;
-            typename simd::Watch<typename F::Out>::State seen = 0;
-            simd::Watch<typename F::Out>::see(v, seen);
-            if (simd::Watch<typename F::Out>::bad(seen)) status->bits |= simd::Status::nonfinite;
-          }};
+          {baseline::joins<F>, avx2::joins<F>, avx512::joins<F>},
+          finish<F>};
+}
+// One instruction set, one run at a time: for what is rarely needed.
+template <class F>
+constexpr Reduction rare_reduction() {
+  return {dtype_v<typename F::In>,
+          dtype_v<typename F::Out>,
+          sizeof(typename F::State),
+          [](void* s) { F::start(*static_cast<typename F::State*>(s)); },
+          {baseline::block<F>, baseline::block<F>, baseline::block<F>},
+          {},
+          {baseline::joins<F>, baseline::joins<F>, baseline::joins<F>},
+          finish<F>};
 }
 template <template <class> class F, class... T>
 constexpr Reductions reductions(simd::Types<T...>) {
   Reductions all{};
   ((all[static_cast<std::size_t>(dtype_v<T>)] = reduction<F<T>>()), ...);
+  return all;
+}
+
+template <template <class> class F, class... T>
+constexpr Reductions rare_reductions(simd::Types<T...>) {
+  Reductions all{};
+  ((all[static_cast<std::size_t>(dtype_v<T>)] = rare_reduction<F<T>>()), ...);
   return all;
 }
 

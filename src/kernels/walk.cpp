@@ -7,6 +7,7 @@
 #include "base/pool.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/scan.hpp"
+#include "simd/stream.hpp"
 
 namespace wp::kernels {
 namespace {
@@ -79,43 +80,70 @@ void gather(char* dst, DType to, const char* src, DType from, const Dims& shape,
   }
 }
 
+namespace {
+
+// One walk: which operands the loop reads in place, which pass through a buffer.
+struct Walk {
+  Dims shape;
+  Operand* operands;
+  int count;
+  simd::Inner fn;
+  bool direct[kMaxOperands];  // in memory as the loop wants it
+  bool stream;                // the result goes past the caches
+
+  char* at(int o, std::int64_t element) const {
+    return operands[o].data + element * static_cast<std::int64_t>(size_of(operands[o].dtype));
+  }
+  void run(std::int64_t begin, std::int64_t end, simd::Status& status) const;
+};
+
+void Walk::run(std::int64_t begin, std::int64_t end, simd::Status& status) const {
+  alignas(64) char buffer[kMaxOperands][kChunk * 16];
+  const int out = count - 1;
+  const bool whole = !stream && std::all_of(direct, direct + count, [](bool d) { return d; });
+  const std::int64_t step = whole ? end - begin : kChunk;
+  for (std::int64_t i = begin; i < end; i += step) {
+    const std::int64_t m = std::min(step, end - i);
+    void* p[kMaxOperands];
+    for (int o = 0; o < out; ++o) {
+      const Operand& x = operands[o];
+      p[o] = direct[o] ? at(o, i) : buffer[o];
+      if (!direct[o]) gather(buffer[o], x.loop_dtype, x.data, x.dtype, shape, x.strides, i, m);
+    }
+    p[out] = direct[out] && !stream ? at(out, i) : buffer[out];
+    fn(p, m, &status);
+    if (!direct[out]) {
+      const DType dtype = operands[out].dtype;
+      convert(at(out, i), dtype, buffer[out], operands[out].loop_dtype, 1, m);
+      // A finite f32 can become Inf in f16 or bf16: the loop did not see it.
+      if (any_nonfinite(dtype, at(out, i), m)) status.bits |= simd::Status::nonfinite;
+    } else if (stream) {
+      simd::stream_copy(at(out, i), buffer[out], static_cast<std::size_t>(m) * size_of(operands[out].dtype));
+    }
+  }
+  if (stream) simd::stream_fence();
+}
+
+}  // namespace
+
 std::uint32_t walk(const Dims& full_shape, Operand* operands, int count, simd::Inner fn) {
   const std::int64_t n = count_of(full_shape);
   if (n == 0) return 0;
-  Dims shape = full_shape;
-  Dims* strides[kMaxOperands];
+  Walk w{full_shape, operands, count, fn, {}, false};
+  Dims* strides[kMaxOperands] = {};
   for (int o = 0; o < count; ++o) strides[o] = &operands[o].strides;
-  coalesce(shape, strides, count);
-  const int out = count - 1;
-  bool direct[kMaxOperands];
-  for (int o = 0; o < count; ++o)
-    direct[o] = operands[o].dtype == operands[o].loop_dtype && is_row_major(shape, operands[o].strides);
+  coalesce(w.shape, strides, count);
+  std::size_t bytes = 0;
+  for (int o = 0; o < count; ++o) {
+    const Operand& x = operands[o];
+    w.direct[o] = x.dtype == x.loop_dtype && is_row_major(w.shape, x.strides);
+    if (w.direct[o]) bytes += static_cast<std::size_t>(n) * size_of(x.dtype);
+  }
+  w.stream = w.direct[count - 1] && bytes >= simd::stream_threshold();
   std::atomic<std::uint32_t> bits{0};
   parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    alignas(64) char buffer[kMaxOperands][kChunk * 16];
     simd::Status status;
-    const bool all_direct = std::all_of(direct, direct + count, [](bool d) { return d; });
-    const std::int64_t step = all_direct ? kGrain : kChunk;
-    for (std::int64_t i = begin; i < end; i += step) {
-      const std::int64_t m = std::min(step, end - i);
-      void* p[kMaxOperands];
-      for (int o = 0; o < count; ++o) {
-        const Operand& op = operands[o];
-        if (direct[o]) {
-          p[o] = op.data + i * static_cast<std::int64_t>(size_of(op.dtype));
-        } else {
-          p[o] = buffer[o];
-          if (o != out) gather(buffer[o], op.loop_dtype, op.data, op.dtype, shape, op.strides, i, m);
-        }
-      }
-      fn(p, m, &status);
-      if (!direct[out]) {
-        char* const to = operands[out].data + i * static_cast<std::int64_t>(size_of(operands[out].dtype));
-        convert(to, operands[out].dtype, buffer[out], operands[out].loop_dtype, 1, m);
-        // A finite f32 can become Inf in f16 or bf16: the loop did not see it.
-        if (any_nonfinite(operands[out].dtype, to, m)) status.bits |= simd::Status::nonfinite;
-      }
-    }
+    w.run(begin, end, status);
     if (status.bits) bits.fetch_or(status.bits, std::memory_order_relaxed);
   });
   return bits.load();

@@ -64,7 +64,7 @@ Sources sources(const Call& c, std::size_t output, std::int64_t element) {
       const OriginPtr*& slot = nan ? s.made_nan : bad ? s.made_inf : s.marked;
       if (!slot) slot = o;
     };
-    c.op.flow({c, output, element, i}, look);
+    (c.op.carriers ? c.op.carriers : c.op.flow)({c, output, element, i}, look);
   }
   return s;
 }
@@ -237,7 +237,8 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
   if (marks.any()) c.out[output].node()->note = marks.finish();
 }
 
-// Bool and integer results: marked where they rest on a made NaN (comparing, searching) or on a marked operand.
+// Bool and integer results: marked where they rest on a made NaN (comparing, searching, casting to bool) or on a
+// marked operand.
 void check_answers(Call& c, std::size_t output) {
   const Tensor& y = c.out[output];
   Marks marks(y);
@@ -245,7 +246,7 @@ void check_answers(Call& c, std::size_t output) {
     const Sources s = sources(c, output, e);
     if (s.marked)
       marks.mark(e, *s.marked);
-    else if (c.op.notes == Notes::judges && s.made_nan)
+    else if (s.made_nan)
       marks.mark(e, *s.made_nan);
   }
   if (marks.any()) c.out[output].node()->note = marks.finish();
@@ -264,6 +265,15 @@ bool keep_uniform(Call& c) {
 }
 
 }  // namespace
+
+void carriers_equal(const FlowQuery& q, Visit visit) {
+  const complex128 y = value_at(q.call.out[q.output], q.element);
+  const auto look = [&](std::int64_t e) {
+    const complex128 x = value_at(q.call.in[q.input], e);
+    if (x == y || (std::isnan(x.real()) && std::isnan(y.real()))) visit(e);
+  };
+  q.call.op.flow(q, look);
+}
 
 void check_call(Call& c) {
   if (c.op.notes == Notes::drops || c.op.notes == Notes::gives || keep_uniform(c)) return;

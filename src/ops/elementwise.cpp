@@ -1,6 +1,7 @@
 #include "ops/elementwise.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
@@ -14,30 +15,12 @@ namespace {
 DType loop_key(DType key) noexcept {
   return key == f16 || key == bf16 ? f32 : key;
 }
-const simd::Loop& row(const Op& op, DType key) noexcept {
-  return (*op.loops)[static_cast<std::size_t>(loop_key(key))];
+const simd::Loop& row(const simd::Loops& loops, DType key) noexcept {
+  return loops[static_cast<std::size_t>(loop_key(key))];
 }
 
 DType output_dtype(const simd::Loop& loop, DType key) noexcept {
   return loop_key(key) != key && loop.out == f32 ? key : loop.out;
-}
-
-// Integers too large for the array's integer dtype would wrap: refused.
-void check_weak_integers(const Call& c) {
-  if (!is_integer(c.key)) return;
-  const IntegerInfo limits = iinfo(c.key);
-  for (std::size_t i = 0; i < c.in.size(); ++i) {
-    const detail::Node* n = c.in[i].node();
-    if (!n || !n->weak || !is_integer(n->dtype) || n->dtype == c.key) continue;
-    const std::int64_t v = *reinterpret_cast<const std::int64_t*>(n->data);
-    const bool large = n->dtype == u64;
-    const bool fits = large ? c.key == u64 : v < 0 ? v >= limits.min : static_cast<std::uint64_t>(v) <= limits.max;
-    if (!fits)
-      refuse<DomainError>("WP-DOM-003",
-                          say("the number ", text_at(c.in[i], 0), " does not fit ", c.key, " (", limits.min, " to ",
-                              limits.max, ")."),
-                          "Convert the array to a wider dtype with astype.");
-  }
 }
 
 // Integers: what the loop refused, named at its element.
@@ -72,21 +55,24 @@ void check_weak_integers(const Call& c) {
   check_weak_integers(c);
 }
 
-// Operands of other layouts, shapes and dtypes.
-[[gnu::noinline]] void walk_operands(Call& c, const simd::Loop& loop) {
-  const std::size_t n = c.in.size();
-  Tensor& y = c.out[0];
-  kernels::Operand operands[kernels::kMaxOperands];
-  for (std::size_t i = 0; i < n; ++i) {
-    const Tensor& x = c.in[i];
-    operands[i] = {x.node()->data, x.dtype(), c.op.params[i].separate ? DType::boolean : loop.in,
-                   broadcast_strides(x, y.shape())};
-  }
-  operands[n] = {y.node()->data, y.dtype(), loop.out, y.strides()};
-  c.status.bits |= kernels::walk(y.shape(), operands, static_cast<int>(n + 1), loop.active());
-}
-
 }  // namespace
+
+void check_weak_integers(const Call& c) {
+  if (!is_integer(c.key)) return;
+  const IntegerInfo limits = iinfo(c.key);
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const detail::Node* n = c.in[i].node();
+    if (!n || !n->weak || !is_integer(n->dtype) || n->dtype == c.key) continue;
+    const std::int64_t v = *reinterpret_cast<const std::int64_t*>(n->data);
+    const bool large = n->dtype == u64;
+    const bool fits = large ? c.key == u64 : v < 0 ? v >= limits.min : static_cast<std::uint64_t>(v) <= limits.max;
+    if (!fits)
+      refuse<DomainError>("WP-DOM-003",
+                          say("the number ", text_at(c.in[i], 0), " does not fit ", c.key, " (", limits.min, " to ",
+                              limits.max, ")."),
+                          "Convert the array to a wider dtype with astype.");
+  }
+}
 
 void infer_elementwise(Call& c) {
   const std::size_t n = c.in.size();
@@ -98,10 +84,10 @@ void infer_elementwise(Call& c) {
     same = b && b->dtype == a->dtype && !b->weak && b->shape == a->shape;
   }
   c.key = same ? a->dtype : common_dtype(c);
-  const simd::Loop* loop = &row(c.op, c.key);
+  const simd::Loop* loop = &row(*c.op.loops, c.key);
   if (!loop->fn[0] && !is_floating(c.key) && is(c.key, c.op.integer_as_float)) {
     c.key = f64;
-    loop = &row(c.op, f64);
+    loop = &row(*c.op.loops, f64);
   }
   if (!loop->fn[0]) [[unlikely]]
     refuse_dtype(c);
@@ -113,8 +99,24 @@ void infer_elementwise(Call& c) {
   infer_mixed(c, dtype);
 }
 
+[[gnu::noinline]] void walk_elementwise(Call& c, const simd::Loop& loop) {
+  const Tensor& y = c.out[0];
+  kernels::Operand operands[kernels::kMaxOperands];
+  int count = 0;
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (const Tensor& x = c.in[i]; x.defined())
+      operands[count++] = {x.node()->data, x.dtype(), c.op.params[i].separate ? DType::boolean : loop.in,
+                           broadcast_strides(x, y.shape())};
+  operands[count++] = {y.node()->data, y.dtype(), loop.out, y.strides()};
+  c.status.bits |= kernels::walk(y.shape(), operands, count, loop.active());
+}
+
 void forward_elementwise(Call& c) {
-  const simd::Loop& loop = row(c.op, c.key);
+  forward_elementwise(c, *c.op.loops);
+}
+
+void forward_elementwise(Call& c, const simd::Loops& loops) {
+  const simd::Loop& loop = row(loops, c.key);
   const std::size_t n = c.in.size();
   Tensor& y = c.out[0];
   bool direct = y.size() <= kernels::kGrain && y.dtype() == loop.out;
@@ -128,7 +130,7 @@ void forward_elementwise(Call& c) {
     p[n] = y.node()->data;
     loop.active()(p, y.size(), &c.status);
   } else {
-    walk_operands(c, loop);
+    walk_elementwise(c, loop);
   }
   if (c.status.bits & ~simd::Status::nonfinite) [[unlikely]]
     refuse_integers(c);
@@ -150,7 +152,7 @@ void flow_elementwise(const FlowQuery& q, Visit visit) {
 
 Op elementwise(Op op) {
   op.infer = infer_elementwise;
-  op.forward = forward_elementwise;
+  if (!op.forward) op.forward = forward_elementwise;
   if (!op.flow) op.flow = flow_elementwise;
   return op;
 }

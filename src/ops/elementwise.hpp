@@ -7,9 +7,15 @@ namespace wp {
 
 void infer_elementwise(Call& c);
 void forward_elementwise(Call& c);
+// Runs a loop over the operands that were given, broadcast to the shape of output 0, whatever the op's table says.
+void walk_elementwise(Call& c, const simd::Loop& loop);
+// For ops whose attributes choose between loops of the same dtypes.
+void forward_elementwise(Call& c, const simd::Loops& loops);
 void flow_elementwise(const FlowQuery& q, Visit visit);
+// Integers written in the program that would wrap in the dtype c.key are refused.
+void check_weak_integers(const Call& c);
 
-// Completes a record: infer, forward and flow of the family.
+// Completes a record: infer, and forward and flow of the family where the room has none.
 Op elementwise(Op op);
 
 // Samples for every dtype kind that the parameters take, from values each of which is named after what it covers.

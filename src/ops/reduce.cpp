@@ -1,5 +1,8 @@
 #include "ops/reduce.hpp"
 
+#include <cstddef>
+#include <limits>
+
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/scan.hpp"
@@ -33,24 +36,100 @@ void need_nonempty(const Call& c) {
     refuse<ShapeError>("WP-SHP-006", say("has no value over an empty axis; x has shape ", c.in[0].shape(), "."));
 }
 
-void run_reduction(Call& c, const kernels::Reductions& table, DType as, std::size_t output, double param) {
+AttrSpec total_attr() {
+  return {"dtype", AttrType::dtype, {}, "The dtype of the result; none: i64 or u64 for integers and bool, else x's."};
+}
+
+DType total_dtype(const Call& c, const Attr& asked) {
+  const DType d = c.in[0].dtype();
+  if (!asked) return is_floating(d) ? d : is(d, kinds::unsigned_integer) ? u64 : i64;
+  const DType to = asked.dtype();
+  if (to == DType::boolean || (is_floating(d) && !is_floating(to)) || (is_complex(d) && !is_complex(to)))
+    refuse<DtypeError>("WP-DTY-004", say("dtype must hold the elements; x is ", d, ", dtype is ", to, "."),
+                       "Convert the elements first, with astype.");
+  return to;
+}
+
+DType total_loop(DType dtype) {
+  return is_floating(dtype) ? dtype : is(dtype, kinds::unsigned_integer) ? u64 : i64;
+}
+
+namespace {
+
+// f16 and bf16 are computed in f32, unless the table knows them.
+const kernels::Reduction& row(const Call& c, const kernels::Reductions& table, DType as) {
+  const kernels::Reduction& own = table[static_cast<std::size_t>(as)];
+  const kernels::Reduction& r = !own && (as == f16 || as == bf16) ? table[static_cast<std::size_t>(f32)] : own;
+  if (!r) refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", as, "."), "Convert with astype.");
+  return r;
+}
+
+kernels::ReducePlan plan_of(const Call& c, char* out, double param) {
   const Tensor& x = c.in[0];
-  const kernels::Reduction& r = table[static_cast<std::size_t>(as == f16 || as == bf16 ? f32 : as)];
-  if (!r.join)
-    refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", as, "."), "Convert with astype.");
   const auto reduced = reduced_axes(c.attr(0), x.ndim());
-  Tensor& y = c.out[output];
-  const bool direct = y.dtype() == r.out;
-  Tensor wide = direct ? y : Tensor::adopt(detail::make_node(r.out, y.shape()));
-  kernels::ReducePlan plan{x.node()->data, x.dtype(), {}, {}, {}, {}, wide.node()->data, param};
+  kernels::ReducePlan plan{x.node()->data, x.dtype(), {}, {}, {}, {}, out, param};
   for (std::size_t k = 0; k < reduced.size(); ++k) {
     (reduced[k] ? plan.reduced : plan.kept).push_back(x.shape()[k]);
     (reduced[k] ? plan.reduced_strides : plan.kept_strides).push_back(x.strides()[k]);
   }
-  c.status.bits |= kernels::reduce(r, plan);
-  if (direct) return;
-  kernels::convert(y.node()->data, y.dtype(), wide.node()->data, r.out, 1, y.size());
-  if (kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) c.status.bits |= simd::Status::nonfinite;
+  return plan;
+}
+
+// The results that the plain table may have got wrong, one by one.
+void redo(const Call& c, const Careful& careful, const Tensor& y, DType as, double param) {
+  const kernels::Reduction& r = row(c, *careful.table, as);
+  const auto item = static_cast<std::int64_t>(size_of(c.in[0].dtype()));
+  const kernels::ReducePlan all = plan_of(c, y.node()->data, param);
+  const auto look = [&](const auto* values) {
+    for (std::int64_t o = 0; o < y.size(); ++o) {
+      const double size = static_cast<double>(std::abs(values[o]));
+      if (size >= careful.small && size <= std::numeric_limits<double>::max()) continue;
+      kernels::ReducePlan one = all;
+      std::int64_t rest = o;
+      for (std::size_t k = all.kept.size(); k-- > 0;) {
+        one.x += rest % all.kept[k] * all.kept_strides[k] * item;
+        rest /= all.kept[k];
+      }
+      one.kept = one.kept_strides = {};
+      one.out += o * static_cast<std::int64_t>(size_of(y.dtype()));
+      kernels::reduce(r, one);
+    }
+  };
+  const void* const data = y.node()->data;
+  if (y.dtype() == f32) look(static_cast<const float*>(data));
+  if (y.dtype() == f64) look(static_cast<const double*>(data));
+  if (y.dtype() == c64) look(static_cast<const complex64*>(data));
+  if (y.dtype() == c128) look(static_cast<const complex128*>(data));
+}
+
+}  // namespace
+
+void run_reduction(Call& c, const kernels::Reductions& table, DType as, std::size_t output, double param,
+                   Careful careful) {
+  const detail::Node& x = *c.in[0].node();
+  const kernels::Reduction& r = row(c, table, as);
+  Tensor& y = c.out[output];
+  const bool direct = y.dtype() == r.out;
+  const Tensor wide = direct ? y : Tensor::adopt(detail::make_node(r.out, y.shape()));
+  std::uint32_t bits = 0;
+  if (y.size() == 1 && x.contiguous && x.dtype == r.in && x.size > 0 && x.size <= kernels::kReduceBlock) {
+    alignas(64) std::byte state[kernels::kStateBytes];
+    simd::Status status;
+    r.block[static_cast<int>(simd::isa())](x.data, x.size, state);
+    r.finish(state, x.size, param, wide.node()->data, &status);
+    bits = status.bits;
+  } else {
+    bits = kernels::reduce(r, plan_of(c, wide.node()->data, param));
+  }
+  if (careful.table && x.size > 0 && (bits || careful.small > 0)) {
+    redo(c, careful, wide, as, param);
+    bits = kernels::any_nonfinite(wide.dtype(), wide.node()->data, wide.size()) ? simd::Status::nonfinite : 0;
+  }
+  if (!direct) {
+    kernels::convert(y.node()->data, y.dtype(), wide.node()->data, r.out, 1, y.size());
+    if (kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) bits |= simd::Status::nonfinite;
+  }
+  c.status.bits |= bits;
 }
 
 void flow_reduction(const FlowQuery& q, Visit visit) {
@@ -79,19 +158,23 @@ void flow_reduction(const FlowQuery& q, Visit visit) {
   }
 }
 
+Tensor sample_tensor(DType dtype, const Dims& shape, const std::vector<complex128>& values) {
+  Tensor t = Tensor::adopt(detail::make_node(dtype, shape));
+  for (std::int64_t i = 0; i < t.size(); ++i)
+    kernels::convert(t.node()->data + i * static_cast<std::int64_t>(size_of(dtype)), dtype,
+                     &values[static_cast<std::size_t>(i) % values.size()], c128, 1, 1);
+  return t;
+}
+
 std::vector<Sample> reduction_samples(const Op& op, const std::vector<double>& values, std::vector<Attr> more) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, std::vector<Attr> attrs) {
     attrs.insert(attrs.end(), more.begin(), more.end());
-    Tensor t = Tensor::adopt(detail::make_node(d, shape));
     std::vector<complex128> v;
-    for (std::int64_t i = 0; i < t.size(); ++i) {
-      const double re = values[static_cast<std::size_t>(i) % values.size()];
-      v.emplace_back(is(d, kinds::unsigned_integer | kinds::boolean) ? std::abs(re) : re,
-                     is_complex(d) ? values[static_cast<std::size_t>(3 * i + 1) % values.size()] : 0.0);
-    }
-    kernels::convert(t.node()->data, d, v.data(), c128, 1, t.size());
-    out.push_back({{t}, std::move(attrs)});
+    for (std::size_t i = 0; i < values.size(); ++i)
+      v.emplace_back(is(d, kinds::unsigned_integer | kinds::boolean) ? std::abs(values[i]) : values[i],
+                     is_complex(d) ? values[(3 * i + 1) % values.size()] : 0.0);
+    out.push_back({{sample_tensor(d, shape, v)}, std::move(attrs)});
   };
   for (int k = 0; k < kDTypes; ++k) {
     const auto d = static_cast<DType>(k);

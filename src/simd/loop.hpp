@@ -22,7 +22,8 @@ struct Status {
 // p: inputs, then outputs; n elements each.
 using Inner = void (*)(void* const* p, std::int64_t n, Status* status);
 struct Loop {
-  DType in = f64, out = f64;
+  static constexpr DType none = static_cast<DType>(0xff);
+  DType in = none, out = none;
   Inner fn[kIsas] = {};
   Inner active() const noexcept { return fn[static_cast<int>(isa())]; }
 };
@@ -84,6 +85,37 @@ struct Watch<std::complex<T>> {
   WP_FN bool bad(State s) { return Watch<T>::bad(s); }
 };
 
+// Complex elements are read and written as their parts, bools read as bytes: as such their loops do not vectorise.
+template <class T>
+WP_FN T load(const T* p, std::int64_t i) {
+  return p[i];
+}
+WP_FN bool load(const bool* p, std::int64_t i) {
+  return reinterpret_cast<const unsigned char*>(p)[i] != 0;
+}
+template <class T>
+WP_FN std::complex<T> load(const std::complex<T>* p, std::int64_t i) {
+  const T* const parts = reinterpret_cast<const T*>(p);
+  return {parts[2 * i], parts[2 * i + 1]};
+}
+template <class T>
+WP_FN void store(T* p, std::int64_t i, T v) {
+  p[i] = v;
+}
+template <class T>
+WP_FN void store(std::complex<T>* p, std::int64_t i, std::complex<T> v) {
+  T* const parts = reinterpret_cast<T*>(p);
+  parts[2 * i] = v.real();
+  parts[2 * i + 1] = v.imag();
+}
+
+// The unsigned integer of an element's width. Status bits of refused integers are collected in it.
+template <class T>
+using UnsignedOf =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
 namespace baseline {
 #include "simd/map.inl"
 }
@@ -130,10 +162,11 @@ WP_LOOPS(1)
 WP_LOOPS(2)
 WP_LOOPS(3)
 #undef WP_LOOPS
-// Rows of b where a has none.
+// Rows of b where a has none. (Not by fn: under the undefined-behaviour sanitizer g++ takes no function's address for
+// non-zero in a constant expression.)
 constexpr Loops join(Loops a, const Loops& b) {
   for (std::size_t i = 0; i < kDTypes; ++i)
-    if (!a[i].fn[0]) a[i] = b[i];
+    if (a[i].in == Loop::none) a[i] = b[i];
   return a;
 }
 

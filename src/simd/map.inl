@@ -1,5 +1,6 @@
 // Included once per instruction set, inside its namespace and target region. F::apply is inlined here and vectorised.
-// A functor with bad(a, b) has arguments it refuses; it returns the Status bits to set.
+// A functor with bad(a, b) has arguments it refuses; it returns the Status bits to set. Its apply must be defined for them
+// too (any value will do): bits are collected without a branch, so that the loop still vectorises.
 
 template <class F, class R, class T>
 void map1(void* const* p, std::int64_t n, Status* status) {
@@ -7,8 +8,8 @@ void map1(void* const* p, std::int64_t n, Status* status) {
   R* __restrict r = static_cast<R*>(p[1]);
   typename Watch<R>::State seen = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const R v = F::apply(a[i]);
-    r[i] = v;
+    const R v = F::apply(load(a, i));
+    store(r, i, v);
     Watch<R>::see(v, seen);
   }
   if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;
@@ -20,17 +21,15 @@ void map2(void* const* p, std::int64_t n, Status* status) {
   const T* __restrict b = static_cast<const T*>(p[1]);
   R* __restrict r = static_cast<R*>(p[2]);
   typename Watch<R>::State seen = 0;
+  UnsignedOf<T> refused = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (requires { F::bad(a[i], b[i]); })
-      if (const std::uint32_t bits = F::bad(a[i], b[i])) [[unlikely]] {
-        status->bits |= bits;
-        r[i] = R{};
-        continue;
-      }
-    const R v = F::apply(a[i], b[i]);
-    r[i] = v;
+      refused = static_cast<UnsignedOf<T>>(refused | static_cast<UnsignedOf<T>>(F::bad(a[i], b[i])));
+    const R v = F::apply(load(a, i), load(b, i));
+    store(r, i, v);
     Watch<R>::see(v, seen);
   }
+  status->bits |= static_cast<std::uint32_t>(refused);
   if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;
 }
 
@@ -42,8 +41,8 @@ void map3(void* const* p, std::int64_t n, Status* status) {
   R* __restrict r = static_cast<R*>(p[3]);
   typename Watch<R>::State seen = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const R v = F::apply(c[i], a[i], b[i]);
-    r[i] = v;
+    const R v = F::apply(load(c, i), load(a, i), load(b, i));
+    store(r, i, v);
     Watch<R>::see(v, seen);
   }
   if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;

@@ -1,4 +1,5 @@
-// Vector math (SLEEF) as inner loops. Real functions are within 1 ulp of the exact value (erfc: 1.5).
+// Vector math as inner loops: own kernels (elementary.inl, activations.inl) where speed or the last digits ask for
+// them, SLEEF for the rest. Bounds and what was measured: docs/accuracy.md.
 #pragma once
 #include "simd/loop.hpp"
 
@@ -7,7 +8,6 @@ namespace wp::simd {
 enum class Fn {
   exp,
   exp2,
-  exp10,
   expm1,
   log,
   log2,
@@ -28,18 +28,28 @@ enum class Fn {
   erf,
   erfc,
   lgamma,
-  tgamma,
   cbrt,
+  digamma,
+  sigmoid,
+  silu,
+  softplus,
+  gelu,
+  gelu_tanh,
   pow,
   atan2,
-  hypot
+  hypot,
+  logaddexp
 };
+constexpr bool takes_two(Fn f) {
+  return f >= Fn::pow;
+}
 
 // One loop per function, type and instruction set, in math.cpp.
 namespace baseline {
 template <Fn f, class T>
 void math(void* const* p, std::int64_t n, Status* status);
 }
+#if defined(__x86_64__)
 WP_BEGIN_AVX2
 namespace avx2 {
 template <Fn f, class T>
@@ -52,6 +62,7 @@ template <Fn f, class T>
 void math(void* const* p, std::int64_t n, Status* status);
 }
 WP_END_ISA
+#endif
 
 // The f32 and f64 rows of a function.
 template <Fn f>

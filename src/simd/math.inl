@@ -1,45 +1,162 @@
-// Included once per instruction set. Whole packs, then one padded pack for the rest; what was written is watched
-// block by block, while it is in cache.
+// Included once per instruction set, after pack.hpp and sleef(), SLEEF's functions of that set.
 
+// Where SLEEF leaves its own bounds: results near the largest number, arguments beyond √max, and denormals.
 template <Fn f, class T>
-[[gnu::always_inline]] inline void math_pack(const T* x, const T* y, T* out) {
-  using V = typename Packed<T>::type;
-  V vx, vy, v;
-  std::memcpy(&vx, x, sizeof vx);
-  if constexpr (requires { apply(FnTag<f>{}, vx, vx); }) {
-    std::memcpy(&vy, y, sizeof vy);
-    v = apply(FnTag<f>{}, vx, vy);
-  } else {
-    v = apply(FnTag<f>{}, vx);
+WP_PACK Vec<T> patched(Vec<T> x) {
+  constexpr T tiny = Format<T>::mantissa == 23 ? T(0x1p-13) : T(0x1p-28);   // f(x) = x + O(x³), |x|² < ulp/4
+  constexpr T large = Format<T>::mantissa == 23 ? T(0x1p30) : T(0x1p60);    // log(x + 1) = log x
+  const Vec<T> a = absolute<T>(x);
+  Vec<T> y = sleef(FnTag<f>{}, x);
+  if constexpr (f == Fn::tan) y = a < tiny ? x : y;
+  if constexpr (f == Fn::log1p) {
+    y = a < tiny * tiny ? x : y;
+    if (any(x > large)) [[unlikely]]
+      y = x > large ? log<T>(a) : y;
   }
-  std::memcpy(out, &v, sizeof v);
+  if constexpr (f == Fn::asinh || f == Fn::acosh) {  // log(2|x|) + O(x⁻²)
+    if (any(a > large)) [[unlikely]] {
+      const Vec<T> far = log_normal<T>(at_most<T>(a, Format<T>::largest), all<T>(1));
+      const Vec<T> end = a > Format<T>::largest ? a : far;
+      if constexpr (f == Fn::asinh) y = a > large ? with_sign<T>(end, x) : y;
+      if constexpr (f == Fn::acosh) y = x > large ? end : y;
+    }
+    if constexpr (f == Fn::asinh) y = a < tiny ? x : y;
+  }
+  if constexpr (f == Fn::erfc) {  // denormal results
+    constexpr T last = Format<T>::mantissa == 23 ? T(9.2) : T(26.55);
+    if (any(x > last)) [[unlikely]]
+      y = x > last ? erfc_roughly<T>(x) : y;
+  }
+  if constexpr (f == Fn::lgamma) {  // x (log x − 1) + O(log x)
+    constexpr T last = Format<T>::largest * T(0x1p-12);
+    if (any(x > last)) [[unlikely]]
+      y = x > last ? x * (log<T>(a) - T(1)) : y;
+  }
+  if constexpr (f == Fn::sinh || f == Fn::cosh) {  // e^|x| / 2
+    constexpr T high = Format<T>::exp_overflow - 10;
+    if (any(a > high)) [[unlikely]] {
+      const Scaled<T> e = exp_parts<T>(at_most<T>(a, Format<T>::exp_overflow + 2));
+      const Vec<T> far = scale<T>(e.p, std::bit_cast<Int<T>>(subtract_bits<T>(e.n, Int<T>{} + 1)));
+      y = a > high ? (f == Fn::sinh ? with_sign<T>(far, x) : far) : y;
+    }
+  }
+  return y;
+}
+
+WP_PACK Vec<double> digamma(Vec<double> x) {
+  constexpr double pi = 3.14159265358979312;
+  const auto negative = x < 0.0;
+  Vec<double> y = digamma_positive(x, negative ? 1.0 - x : x);
+  if (any(~(x > 0x1p-60))) [[unlikely]] {
+    const Vec<double> f = x - ((x - 0x1p52) + 0x1p52), a = absolute<double>(f);  // negative x = integer + f
+    const auto far = a > 0.25;
+    const Vec<double> share = far ? 0.5 - a : a;
+    Two<double> turn = two_product<double>(share, all<double>(pi));
+    turn.low += share * 1.2246467991473532e-16;  // π − pi
+    const Vec<double> t = sleef(FnTag<Fn::tan>{}, turn.high);
+    const Vec<double> tangent = fma(turn.low, fma(t, t, all<double>(1)), t);
+    const Vec<double> cot = with_sign<double>(far ? tangent * pi : pi / tangent, f);  // π cot πx
+    y = negative ? y - cot : y;
+    y = absolute<double>(x) < 0x1p-60 ? -1.0 / x : y;  // −1/x − γ
+    const auto pole = negative & ((f == 0.0) | (x <= -0x1p52));
+    y = pole ? all<double>(Format<double>::nan) : y;
+  }
+  return y;
+}
+// In f64, rounded.
+WP_PACK Vec<float> digamma(Vec<float> x) {
+  using Half = Pack<float>::Half;
+  struct Halves {
+    Half low, high;
+  };
+  const Halves in = std::bit_cast<Halves>(x);
+  const Vec<double> low = digamma(__builtin_convertvector(in.low, Vec<double>));
+  const Vec<double> high = digamma(__builtin_convertvector(in.high, Vec<double>));
+  const Halves out = {__builtin_convertvector(low, Half), __builtin_convertvector(high, Half)};
+  return std::bit_cast<Vec<float>>(out);
+}
+
+// SLEEF's overflows a little early: there the result is the square of |x|^(y/2), with its sign.
+template <class T>
+WP_PACK Vec<T> power(Vec<T> x, Vec<T> y) {
+  Vec<T> z = sleef(FnTag<Fn::pow>{}, x, y);
+  const Vec<T> a = absolute<T>(x);
+  const auto over = (absolute<T>(z) > Format<T>::largest) & (a > T(0)) & (a <= Format<T>::largest);
+  if (any(over)) [[unlikely]] {
+    const Vec<T> root = sleef(FnTag<Fn::pow>{}, a, y * T(0.5));
+    z = over ? (y == T(1) ? x : with_sign<T>(root * root, z)) : z;
+  }
+  return z;
 }
 
 template <Fn f, class T>
+WP_PACK Vec<T> apply(Vec<T> x) {
+  if constexpr (f == Fn::exp)
+    return exp<T>(x);
+  else if constexpr (f == Fn::log)
+    return log<T>(x);
+  else if constexpr (f == Fn::tanh)
+    return tanh<T>(x);
+  else if constexpr (f == Fn::sigmoid)
+    return sigmoid<T>(x);
+  else if constexpr (f == Fn::silu)
+    return silu<T>(x);
+  else if constexpr (f == Fn::softplus)
+    return softplus<T>(x);
+  else if constexpr (f == Fn::gelu)
+    return gelu<T>(x);
+  else if constexpr (f == Fn::gelu_tanh)
+    return gelu_tanh<T>(x);
+  else if constexpr (f == Fn::erf)
+    return erf<T>(x);
+  else if constexpr (f == Fn::digamma)
+    return digamma(x);
+  else
+    return patched<f, T>(x);
+}
+template <Fn f, class T>
+WP_PACK Vec<T> apply(Vec<T> x, Vec<T> y) {
+  if constexpr (f == Fn::logaddexp)
+    return logaddexp<T>(x, y);
+  else if constexpr (f == Fn::pow)
+    return power<T>(x, y);
+  else
+    return sleef(FnTag<f>{}, x, y);
+}
+
+// Whole packs, then one padded pack for the rest; what is written is watched in the register (as Watch does).
+template <Fn f, class T>
 void math(void* const* p, std::int64_t n, Status* status) {
-  using V = typename Packed<T>::type;
-  constexpr std::int64_t width = sizeof(V) / sizeof(T), block = 512;
-  constexpr bool binary = requires(V v) {
-    apply(FnTag<f>{}, v, v);
-  };
+  constexpr std::int64_t width = kPackBytes / sizeof(T);
+  constexpr auto below_infinity = std::bit_cast<std::remove_const_t<decltype(Format<T>::bias)>>(Format<T>::largest);
   const T* const a = static_cast<const T*>(p[0]);
-  const T* const b = static_cast<const T*>(p[1]);
-  T* const r = static_cast<T*>(p[binary ? 2 : 1]);
-  typename Watch<T>::State seen = 0;
-  for (std::int64_t at = 0; at < n; at += block) {
-    const std::int64_t end = at + block < n ? at + block : n;
-    std::int64_t i = at;
-    for (; i + width <= end; i += width) math_pack<f>(a + i, b + i, r + i);
-    if (i < end) {
-      T x[width], y[width], out[width];
-      for (std::int64_t k = 0; k < width; ++k) {
-        x[k] = a[i + k < end ? i + k : i];
-        if constexpr (binary) y[k] = b[i + k < end ? i + k : i];
-      }
-      math_pack<f>(x, y, out);
-      for (std::int64_t k = 0; i + k < end; ++k) r[i + k] = out[k];
+  const T* const b = static_cast<const T*>(p[takes_two(f) ? 1 : 0]);
+  T* const r = static_cast<T*>(p[takes_two(f) ? 2 : 1]);
+  Int<T> seen{};
+  const auto pack = [&](const T* x, const T* y, T* out) [[gnu::always_inline]] {
+    Vec<T> vx, v;
+    std::memcpy(&vx, x, sizeof vx);
+    if constexpr (takes_two(f)) {
+      Vec<T> vy;
+      std::memcpy(&vy, y, sizeof vy);
+      v = apply<f, T>(vx, vy);
+    } else {
+      v = apply<f, T>(vx);
     }
-    for (i = at; i < end; ++i) Watch<T>::see(r[i], seen);
+    seen |= below_infinity - (bits<T>(v) & Format<T>::magnitude);
+    std::memcpy(out, &v, sizeof v);
+  };
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width) pack(a + i, b + i, r + i);
+  if (i < n) {
+    T x[width], y[width], out[width];
+    for (std::int64_t k = 0; k < width; ++k) {
+      const std::int64_t at = i + k < n ? i + k : i;
+      x[k] = a[at];
+      y[k] = b[at];
+    }
+    pack(x, y, out);
+    for (std::int64_t k = 0; i + k < n; ++k) r[i + k] = out[k];
   }
-  if (Watch<T>::bad(seen)) status->bits |= Status::nonfinite;
+  if (any(seen < 0)) status->bits |= Status::nonfinite;
 }

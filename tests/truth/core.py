@@ -23,6 +23,22 @@ class Reference:
     may_fail: object
 
 
+class Zero(mpf):
+    """A zero whose sign is known. Arithmetic forgets the sign; a reference that knows it returns one of these two."""
+
+
+NEGATIVE_ZERO, POSITIVE_ZERO = Zero(0), Zero(0)
+
+
+class Complex(mpc):
+    """An operand with its parts as they came: mpc forgets the sign of zeros."""
+
+    def __new__(cls, real, imag):
+        self = mpc.__new__(cls, real, imag)
+        self.parts = real, imag
+        return self
+
+
 REFERENCES = {}
 
 
@@ -43,9 +59,9 @@ def number(text, dtype):
     if dtype in INTEGERS:
         return int(text)
     if dtype in REAL:
-        return mpc(number(text[0], "f64"), number(text[1], "f64"))
+        return Complex(number(text[0], "f64"), number(text[1], "f64"))
     value = float.fromhex(text)
-    return mpf(value)
+    return NEGATIVE_ZERO if value == 0 and math.copysign(1, value) < 0 else mpf(value)
 
 
 @dataclass
@@ -150,6 +166,11 @@ def same_real(want, got, dtype, ulps):
     return abs(want - got) <= max(mpf(ulps), mpf("0.5000001")) * ulp(want, dtype)
 
 
+def same_sign(want, got):
+    """Of zeros whose sign the reference knows."""
+    return not isinstance(want, Zero) or (want is NEGATIVE_ZERO) == (got is NEGATIVE_ZERO)
+
+
 def compare(want, got, ulps):
     if want.dtype != got.dtype:
         return f"dtype {got.dtype}, truth {want.dtype}"
@@ -167,7 +188,7 @@ def compare(want, got, ulps):
             if not good and mpmath.isfinite(w) and mpmath.isfinite(g):
                 good = abs(w - g) <= max(mpf(allowed), 1) * ulp(size, got.dtype)
         else:
-            good = same_real(mpf(w), g, got.dtype, allowed)
+            good = same_real(mpf(w), g, got.dtype, allowed) and same_sign(w, g)
         if not good:
             return f"at {list(index)}: {g}, truth {mpmath.nstr(w, 25) if got.is_float() else w}"
     return None

@@ -1,6 +1,6 @@
 #include <cmath>
-#include <complex>
 
+#include "kernels/complex_math.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
 
@@ -8,14 +8,8 @@ namespace wp {
 extern const Op op_log;
 namespace {
 
-struct ComplexLog {
-  template <class T>
-  WP_FN T apply(T z) {
-    return static_cast<T>(std::log(complex128(z)));
-  }
-};
 constexpr simd::Loops loops =
-    simd::join(simd::math_loops<simd::Fn::log>(), simd::loops1<ComplexLog>(simd::Complexes{}));
+    simd::join(simd::math_loops<simd::Fn::log>(), kernels::complex_loops<kernels::complex_log>());
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_log,
@@ -24,10 +18,11 @@ std::vector<Sample> samples() {
                               {{0.25}},
                               {{100}},
                               {{1e-300}},
+                              {{4.9e-324}},
                               {{0}, "x = 0: -inf"},
                               {{-1}, "x < 0: nan"},
                               {{HUGE_VAL}, "x = inf"}},
-                             {{{1, 1}}, {{-2, 0.5}}, {{0, -3}}});
+                             {{{1, 1}}, {{-2, 0.5}}, {{0, -3}}, {{0.6, 0.8}}, {{1e200, 1e-200}}});
 }
 }  // namespace
 

@@ -1,31 +1,28 @@
+#include "kernels/sums.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {
 extern const Op op_sum;
 namespace {
 
-// The dtype sums and products are taken in: the one asked for, i64 or u64 for integers, else the input's.
-DType total_dtype(const Call& c) {
-  if (c.attr(2)) return c.attr(2).dtype();
-  const DType d = c.in[0].dtype();
-  return is_floating(d) ? d : is(d, kinds::unsigned_integer) ? u64 : i64;
+constexpr kernels::Reductions table =
+    kernels::reductions<kernels::Sum>(simd::Types<std::int64_t, std::uint64_t>{} + simd::Floats{});
+constexpr kernels::Reductions careful = kernels::rare_reductions<kernels::CarefulSum>(simd::Floats{});
+
+void forward(Call& c) {
+  const DType d = c.out[0].dtype();
+  run_reduction(c, table, total_loop(d), 0, 0, {is_floating(d) ? &careful : nullptr});
 }
 
-template <class T>
-struct Sum {
-  using In = T;
-  using Out = T;
-  using State = T;
-  WP_FN void start(State& s) { s = T(0); }
-  WP_FN void push(State& s, In v) { s = static_cast<T>(s + v); }
-  WP_FN void join(State& s, const State& t) { s = static_cast<T>(s + t); }
-  WP_FN Out finish(const State& s, std::int64_t, double) { return s; }
-};
-constexpr kernels::Reductions table =
-    kernels::reductions<Sum>(simd::Types<std::int64_t, std::uint64_t, float, double, complex64, complex128>{});
-
 std::vector<Sample> samples() {
-  return reduction_samples(op_sum, {1, 2.5, -3, 4, 0.1, -7, 100}, {Attr()});
+  std::vector<Sample> all = reduction_samples(op_sum, {1, 2.5, -3, 4, 0.1, -7, 100}, {Attr()});
+  all.push_back({{sample_tensor(u8, {4}, {200, 100, 7, 255})}, {{}, false, u8}, "integers wrap around"});
+  all.push_back({{sample_tensor(i32, {3}, {1, 2, 3})}, {{}, false, f32}, "dtype"});
+  all.push_back({{sample_tensor(f32, {2, 0}, {0})}, {Dims{1}, false, Attr()}, "empty: 0"});
+  all.push_back(
+      {{sample_tensor(f64, {3}, {1.5e308, 1.5e308, -1.75e308})}, {{}, false, Attr()}, "overflow on the way"});
+  all.push_back({{sample_tensor(f32, {3}, {3e38, 3e38, -1e38})}, {{}, false, Attr()}, "the sum overflows: inf"});
+  return all;
 }
 
 }  // namespace
@@ -34,18 +31,15 @@ const Op op_sum = {
     .name = "sum",
     .group = "statistical",
     .doc =
-        "The sum of elements over axes. Floats are added pairwise: the error grows with log n. Integers give i64 or "
-        "u64.",
+        "The sum of elements over axes. Floats are added pairwise: the error grows with log n. It is infinite only "
+        "if "
+        "the exact sum is beyond the dtype. Integers give i64 or u64 and wrap around.",
     .params = {{"x", kinds::any}},
-    .attrs = reduction_attrs({{"dtype", AttrType::dtype, {}, "The dtype of the sum."}}),
-    .infer = [](Call& c) { c.output(total_dtype(c), reduced_output(c)); },
-    .forward =
-        [](Call& c) {
-          run_reduction(
-              c, table,
-              is_floating(c.out[0].dtype()) || is(c.out[0].dtype(), kind(i64) | kind(u64)) ? c.out[0].dtype() : i64);
-        },
+    .attrs = reduction_attrs({total_attr()}),
+    .infer = [](Call& c) { c.output(total_dtype(c, c.attr(2)), reduced_output(c)); },
+    .forward = forward,
     .flow = flow_reduction,
+    .branches = {"integers wrap around", "dtype", "empty: 0", "overflow on the way", "the sum overflows: inf"},
     .samples = samples,
 };
 

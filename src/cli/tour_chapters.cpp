@@ -1,0 +1,95 @@
+// The chapters of `wellposed tour`. The lines of each function are printed as they stand here, followed by what they
+// gave: `show(value);` prints the code since the last one, and the value. A new chapter is a function and a row.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "cli/doctor.hpp"
+#include "cli/show.hpp"
+#include "wellposed/wellposed.hpp"
+
+namespace wp::cli {
+namespace {
+
+void tensors(Show& show) {
+  show.words(
+      "A tensor takes shape and dtype from what it is made of. Shapes broadcast, numbers take the array's dtype.");
+  const Tensor a{{1, 2, 3}, {4, 5, 6}};
+  show(a);
+  const Tensor b = a + Tensor{10, 20, 30};
+  show(b);
+  show(b + 0.5);
+  show.words("Reductions and views follow the array API standard. Floats are added pairwise.");
+  show(sum(b, {.axis = 1}));
+  show(permute_dims(b, {1, 0}));
+  show.words("Misuse raises at once, and says the rule, what came and what to do.");
+  try {
+    show(a + Tensor{1, 2});
+  } catch (const ShapeError& error) {
+    show(error.what());
+  }
+}
+
+void blame(Show& show) {
+  show.words(
+      "An Inf that an op makes is not raised there: it may be masked later. It is noted, and raised where it leaves "
+      "the "
+      "computation, with the story of where it came from. Here a log three layers up meets a zero.");
+  const auto layer1 = [](const Tensor& x) {
+    const scope here("layer1");
+    return log(x);
+  };
+  const auto layer2 = [](const Tensor& x) {
+    const scope here("layer2");
+    return x + 1.0;
+  };
+  const auto layer3 = [](const Tensor& x) {
+    const scope here("layer3");
+    return sum(x, {.axis = 1});
+  };
+  const Tensor data{{3.0, 1.5, 2.0}, {0.5, 0.0, 4.0}};
+  const Tensor loss = sum(layer3(layer2(layer1(data))));
+  try {
+    show(std::to_string(loss.item<double>()));
+  } catch (const NonFiniteError& error) {
+    show(error.what());
+  }
+  show.words("Inf that is meant is not blamed.");
+  const Tensor meant = [&] {
+    const allow_nonfinite here;
+    return log(data);
+  }();
+  show(meant);
+}
+
+void files(Show& show) {
+  show.words("Files are whole or not there, and none is trusted: this one is cut short after it was written.");
+  const std::string name = "wellposed-tour-" + std::to_string(getpid()) + ".npy";
+  const std::string path = std::filesystem::temp_directory_path() / name;
+  save(path, Tensor{{1.0, 2.0}, {3.0, 4.0}});
+  show(load(path));
+  std::filesystem::resize_file(path, 140);
+  try {
+    show(load(path));
+  } catch (const FormatError& error) {
+    show(error.what());
+  }
+  std::filesystem::remove(path);
+}
+
+void machine(Show& show) {
+  show.words("`wellposed doctor` says whether this machine runs it as it should:");
+  print_doctor();
+}
+
+}  // namespace
+
+std::span<const Chapter> chapters() {
+  static constexpr Chapter table[] = {{"Tensors", tensors},
+                                      {"An Inf, and where it came from", blame},
+                                      {"Files that lie", files},
+                                      {"This machine", machine}};
+  return table;
+}
+
+}  // namespace wp::cli

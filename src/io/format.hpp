@@ -1,0 +1,23 @@
+// The table of file formats. A new one is a row in format.cpp and a file with its two functions.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "io/file.hpp"
+#include "wellposed/io.hpp"
+
+namespace wp::io {
+
+struct Format {
+  std::string_view ending;                                  // ".npy", in lower case
+  std::string_view magic;                                   // first bytes of every such file; may be empty
+  Tensor (*read)(const Source&, const LoadOptions&);        // checks the whole header before it allocates
+  void (*write)(Sink&, const Tensor&, const SaveOptions&);  // refuses what the format does not hold first
+};
+std::span<const Format> formats();
+// By the path's ending; null if no format has it.
+const Format* format_of(std::string_view path);
+// ".npy, .csv, .tsv".
+std::string endings_text();
+
+}  // namespace wp::io

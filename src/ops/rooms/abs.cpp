@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "ops/arithmetic.hpp"
+#include "ops/elementwise.hpp"
+#include "simd/math.hpp"
+
+namespace wp {
+extern const Op op_abs;
+namespace {
+
+struct Abs {
+  template <class T>
+  WP_FN T apply(T a) {
+    if constexpr (std::is_unsigned_v<T>)
+      return a;
+    else if constexpr (std::is_integral_v<T>)
+      return a < 0 ? static_cast<T>(0 - static_cast<Wrapping<T>>(a)) : a;
+    else
+      return std::fabs(a);
+  }
+};
+
+// |x + iy| by the scaled hypot of the vector library: no overflow before the result's, inf for an infinite part.
+template <class T, simd::Inner hypot>
+void modulus(void* const* p, std::int64_t n, simd::Status* status) {
+  constexpr std::int64_t block = 256;
+  const T* z = static_cast<const T*>(p[0]);
+  T* const r = static_cast<T*>(p[1]);
+  alignas(64) T re[block], im[block];
+  for (std::int64_t at = 0; at < n; at += block, z += 2 * block) {
+    const std::int64_t m = std::min(block, n - at);
+    for (std::int64_t i = 0; i < m; ++i) {
+      re[i] = z[2 * i];
+      im[i] = z[2 * i + 1];
+    }
+    void* const parts[] = {re, im, r + at};
+    hypot(parts, m, status);
+  }
+}
+template <class T>
+constexpr simd::Loop modulus_loop() {
+  return {dtype_v<std::complex<T>>,
+          dtype_v<T>,
+          {modulus<T, simd::baseline::math<simd::Fn::hypot, T>>, modulus<T, simd::avx2::math<simd::Fn::hypot, T>>,
+           modulus<T, simd::avx512::math<simd::Fn::hypot, T>>}};
+}
+constexpr simd::Loops loops = [] {
+  simd::Loops all = simd::loops1<Abs>(simd::Reals{});
+  all[static_cast<std::size_t>(c64)] = modulus_loop<float>();
+  all[static_cast<std::size_t>(c128)] = modulus_loop<double>();
+  return all;
+}();
+
+std::vector<Sample> samples() {
+  return elementwise_samples(
+      op_abs,
+      {{{1}}, {{-3}}, {{-0.5}}, {{0}}, {{-0.0}}, {{-128}, "the least i8: wraps"}, {{-HUGE_VAL}, "x = -inf"}, {{NAN}}},
+      {{{3, 4}}, {{-0.5, 0}}, {{0.1, -0.7}}, {{3e30, -4e30}}, {{1e-40, 1e-40}}, {{-HUGE_VAL, NAN}}, {{0, 0}}});
+}
+}  // namespace
+
+const Op op_abs = elementwise({
+    .name = "abs",
+    .group = "element-wise",
+    .doc = "|x|, element by element; of complex numbers the modulus, real. The least signed integer wraps around.",
+    .params = {{"x", kinds::numeric}},
+    .loops = &loops,
+    .saves_inputs = 1,
+    .saves_outputs = 1,
+    .branches = {"the least i8: wraps", "x = -inf"},
+    .samples = samples,
+});
+}  // namespace wp

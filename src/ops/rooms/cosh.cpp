@@ -1,0 +1,41 @@
+#include <cmath>
+
+#include "kernels/complex_math.hpp"
+#include "ops/elementwise.hpp"
+#include "simd/math.hpp"
+
+namespace wp {
+extern const Op op_cosh;
+namespace {
+
+constexpr simd::Loops loops =
+    simd::join(simd::math_loops<simd::Fn::cosh>(), kernels::complex_loops<kernels::complex_cosh>());
+
+std::vector<Sample> samples() {
+  return elementwise_samples(op_cosh,
+                             {{{0}},
+                              {{1}},
+                              {{-2}},
+                              {{0.5}},
+                              {{1e-9}},
+                              {{20}},
+                              {{710.2}},
+                              {{1000}, "overflow: inf"},
+                              {{HUGE_VAL}, "x = inf"},
+                              {{-HUGE_VAL}, "x = -inf"}},
+                             {{{1, 1}}, {{-2, 0.5}}, {{0.25, -3}}, {{1e-5, -2e-6}}});
+}
+}  // namespace
+
+const Op op_cosh = elementwise({
+    .name = "cosh",
+    .group = "element-wise",
+    .doc = "The hyperbolic cosine of x, element by element. Integers give f64.",
+    .params = {{"x", kinds::numeric}},
+    .loops = &loops,
+    .integer_as_float = kinds::integer,
+    .saves_inputs = 1,
+    .branches = {"overflow: inf", "x = inf", "x = -inf"},
+    .samples = samples,
+});
+}  // namespace wp

@@ -1,0 +1,39 @@
+#include <cmath>
+
+#include "ops/elementwise.hpp"
+#include "simd/math.hpp"
+
+namespace wp {
+extern const Op op_hypot;
+namespace {
+
+constexpr simd::Loops loops = simd::math_loops<simd::Fn::hypot>();
+
+std::vector<Sample> samples() {
+  return elementwise_samples(op_hypot, {{{3, 4}},
+                                        {{-5, 12}},
+                                        {{0.1, -0.7}},
+                                        {{1e200, 1e-200}},
+                                        {{3e200, 4e200}},
+                                        {{3e-200, 4e-200}},
+                                        {{0, -2}, "one is 0"},
+                                        {{-0.0, 0}, "one is 0"},
+                                        {{1.7e308, 1.7e308}, "overflow: inf"},
+                                        {{-HUGE_VAL, NAN}, "one is inf"},
+                                        {{NAN, 1.5}}});
+}
+}  // namespace
+
+const Op op_hypot = elementwise({
+    .name = "hypot",
+    .group = "element-wise",
+    .doc = "sqrt(x1² + x2²) without overflow or underflow of the squares, element by element. Integers give f64.",
+    .params = {{"x1", kinds::real}, {"x2", kinds::real}},
+    .loops = &loops,
+    .integer_as_float = kinds::integer,
+    .saves_inputs = 3,
+    .saves_outputs = 1,
+    .branches = {"one is 0", "overflow: inf", "one is inf"},
+    .samples = samples,
+});
+}  // namespace wp

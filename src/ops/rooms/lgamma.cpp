@@ -1,0 +1,45 @@
+#include <cmath>
+
+#include "ops/elementwise.hpp"
+#include "simd/math.hpp"
+
+namespace wp {
+extern const Op op_lgamma;
+namespace {
+
+constexpr simd::Loops loops = simd::math_loops<simd::Fn::lgamma>();
+
+std::vector<Sample> samples() {
+  return elementwise_samples(op_lgamma, {{{1}},
+                                         {{2}},
+                                         {{0.5}},
+                                         {{1.5}},
+                                         {{3.25}},
+                                         {{20}},
+                                         {{1e-9}},
+                                         {{1e10}},
+                                         {{-0.5}},
+                                         {{-3.25}},
+                                         {{-100.25}},
+                                         {{171.5}},
+                                         {{0}, "x = 0, -1, -2, …: inf"},
+                                         {{-3}, "x = 0, -1, -2, …: inf"},
+                                         {{HUGE_VAL}, "x = inf"}});
+}
+}  // namespace
+
+const Op op_lgamma = elementwise({
+    .name = "lgamma",
+    .group = "special",
+    .doc = "log|Γ(x)|, element by element. Integers give f64.",
+    .params = {{"x", kinds::real}},
+    .loops = &loops,
+    .integer_as_float = kinds::integer,
+    .domain = "x other than 0, -1, -2, …",
+    .inside = [](std::span<const double> v) { return !(v[0] <= 0 && v[0] == std::floor(v[0])); },
+    .advice = "Mask the input, not the result: lgamma(where((x <= 0) & (x == floor(x)), 1, x)).",
+    .saves_inputs = 1,
+    .branches = {"x = 0, -1, -2, …: inf", "x = inf"},
+    .samples = samples,
+});
+}  // namespace wp

@@ -1,0 +1,44 @@
+#include <cmath>
+
+#include "kernels/complex_math.hpp"
+#include "ops/elementwise.hpp"
+#include "simd/math.hpp"
+
+namespace wp {
+extern const Op op_log10;
+namespace {
+
+constexpr simd::Loops loops =
+    simd::join(simd::math_loops<simd::Fn::log10>(), kernels::complex_loops<kernels::complex_log10>());
+
+std::vector<Sample> samples() {
+  return elementwise_samples(op_log10,
+                             {{{1}},
+                              {{2}},
+                              {{0.25}},
+                              {{100}},
+                              {{1e-300}},
+                              {{4.9e-324}},
+                              {{0}, "x = 0: -inf"},
+                              {{-1}, "x < 0: nan"},
+                              {{HUGE_VAL}, "x = inf"},
+                              {{1000}}},
+                             {{{1, 1}}, {{-2, 0.5}}, {{0, -3}}, {{0.6, 0.8}}, {{1e200, 1e-200}}});
+}
+}  // namespace
+
+const Op op_log10 = elementwise({
+    .name = "log10",
+    .group = "element-wise",
+    .doc = "The logarithm of x to base 10, element by element. Integers give f64.",
+    .params = {{"x", kinds::numeric}},
+    .loops = &loops,
+    .integer_as_float = kinds::integer,
+    .domain = "x > 0",
+    .inside = [](std::span<const double> v) { return v[0] > 0; },
+    .advice = "Mask the input, not the result: log10(where(x > 0, x, 1)).",
+    .saves_inputs = 1,
+    .branches = {"x = 0: -inf", "x < 0: nan", "x = inf"},
+    .samples = samples,
+});
+}  // namespace wp

@@ -1,0 +1,36 @@
+#include <cmath>
+
+#include "ops/elementwise.hpp"
+#include "simd/math.hpp"
+
+namespace wp {
+extern const Op op_sigmoid;
+namespace {
+
+constexpr simd::Loops loops = simd::math_loops<simd::Fn::sigmoid>();
+
+std::vector<Sample> samples() {
+  return elementwise_samples(op_sigmoid, {{{0}},
+                                          {{1}},
+                                          {{-2}},
+                                          {{0.5}},
+                                          {{40}},
+                                          {{-100}},
+                                          {{-740}},
+                                          {{HUGE_VAL}, "x = inf"},
+                                          {{-HUGE_VAL}, "x = -inf"}});
+}
+}  // namespace
+
+const Op op_sigmoid = elementwise({
+    .name = "sigmoid",
+    .group = "activation",
+    .doc = "1/(1 + e^(-x)), element by element, accurate in both tails. Integers give f64.",
+    .params = {{"x", kinds::real}},
+    .loops = &loops,
+    .integer_as_float = kinds::integer,
+    .saves_outputs = 1,
+    .branches = {"x = inf", "x = -inf"},
+    .samples = samples,
+});
+}  // namespace wp

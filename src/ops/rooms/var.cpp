@@ -1,0 +1,76 @@
+#include "kernels/moments.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_var;
+extern const Op op_std;
+namespace {
+
+constexpr kernels::Reductions var_table = kernels::reductions<kernels::Var>(simd::Floats{});
+constexpr kernels::Reductions std_table = kernels::reductions<kernels::Std>(simd::Floats{});
+constexpr kernels::Reductions careful_var = kernels::rare_reductions<kernels::CarefulVar>(simd::Floats{});
+constexpr kernels::Reductions careful_std = kernels::rare_reductions<kernels::CarefulStd>(simd::Floats{});
+
+DType as_float(const Call& c) {
+  const DType d = c.in[0].dtype();
+  return is_floating(d) ? d : f64;
+}
+
+std::vector<Sample> samples(const Op& op) {
+  std::vector<Sample> all = reduction_samples(op, {1, 2.5, -3, 4, 0.125, -7, 100}, {0.0});
+  const auto add = [&](Tensor x, double correction, std::string_view covers) {
+    all.push_back({{std::move(x)}, {{}, false, correction}, covers});
+  };
+  add(sample_tensor(f64, {5}, {1, 2, 4, 8, 16}), 1, "correction");
+  add(sample_tensor(f32, {4}, {1, 2, 4, 8}), 0.5, "correction");
+  add(sample_tensor(f64, {3}, {1e9 + 1, 1e9 + 2, 1e9 + 3}), 1, "far from zero");
+  add(sample_tensor(f32, {40}, {16777216, 16777218, 16777220}), 0, "far from zero");
+  add(sample_tensor(f64, {50}, {0.1}), 0, "all equal: 0");
+  add(sample_tensor(f32, {4}, {-3e18, 3e18, 1e18, 2e19}), 0, "squares overflow on the way");
+  add(sample_tensor(f64, {4}, {-3e-90, 3e-90, 1e-90, 2e-90}), 0, "tiny");
+  add(sample_tensor(f64, {1}, {3}), 1, "no more elements than correction: nan");
+  add(sample_tensor(f64, {0}, {0}), 0, "no more elements than correction: nan");
+  return all;
+}
+
+Op spread(Op op) {
+  op.group = "statistical";
+  op.params = {{"x", kinds::any}};
+  op.attrs = reduction_attrs({{"correction", AttrType::real, 0.0,
+                               "The divisor is N - correction; 1 gives the unbiased estimate of a variance."}});
+  op.infer = [](Call& c) { c.output(real_of(as_float(c)), reduced_output(c)); };
+  op.domain = "more elements than correction";
+  op.inside = [](std::span<const double> v) { return v.size() > 1; };
+  op.advice = "Select more elements, or a smaller correction.";
+  op.flow = flow_reduction;
+  op.saves_inputs = 1;
+  op.branches = {"correction",   "far from zero",
+                 "all equal: 0", "squares overflow on the way",
+                 "tiny",         "no more elements than correction: nan"};
+  return op;
+}
+
+}  // namespace
+
+const Op op_var = spread({
+    .name = "var",
+    .doc = "The variance over axes, sum |x - mean|^2 / (N - correction), as exact for data far from zero as near it. "
+           "Integers and bool give f64, complex numbers a real result.",
+    .forward = [](Call& c) { run_reduction(c, var_table, as_float(c), 0, c.attr(2).real(), {&careful_var}); },
+    .samples = [] { return samples(op_var); },
+});
+
+const Op op_std = spread({
+    .name = "std",
+    .doc = "The standard deviation over axes: the square root of var, without overflow or underflow of the squares. "
+           "Integers and bool give f64, complex numbers a real result.",
+    .forward =
+        [](Call& c) {
+          const bool narrow = is(real_of(as_float(c)), kind(f16) | kind(bf16) | kind(f32));
+          run_reduction(c, std_table, as_float(c), 0, c.attr(2).real(), {&careful_std, narrow ? 1e-14 : 1e-140});
+        },
+    .saves_outputs = 1,
+    .samples = [] { return samples(op_std); },
+});
+
+}  // namespace wp

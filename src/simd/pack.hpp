@@ -1,0 +1,162 @@
+// Packs of numbers for each instruction set, and elementary functions on them that are inlined into the loops that
+// use them. For code inside src/simd that joins several functions in one pass.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "simd/coefficients.hpp"
+#include "simd/isa.hpp"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// Functions on packs are always inlined.
+#define WP_PACK [[gnu::always_inline]] inline
+
+namespace wp::simd {
+
+// The layout of a type, and where its functions end.
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+  using Limits = std::numeric_limits<float>;
+  static constexpr int mantissa = 23;
+  static constexpr std::int32_t bias = 127, magnitude = 0x7fffffff, mantissa_bits = 0x7fffff, upper_half = ~0xfff,
+                                one_bits = 0x3f800000, sqrt_half_bits = 0x3f3504f3, integer_bits = 0x4b000000;
+  static constexpr float to_integer = 0x1.8p23f;  // x + to_integer has round(x) in its last bits
+  static constexpr float integer_base = 0x1p23f, two_mantissa = 0x1p24f, log2e = 0x1.715476p0f;
+  static constexpr float ln2_high = coefficients::ln2_high24, ln2_low = coefficients::ln2_low24;
+  static constexpr float smallest = Limits::min(), largest = Limits::max();
+  static constexpr float infinity = Limits::infinity(), nan = Limits::quiet_NaN();
+  static constexpr float exp_overflow = 89, exp_underflow = -104;  // beyond: inf, 0
+  static constexpr float exp_normal = 86;  // up to ±it the result is well inside the normal numbers
+  static constexpr float tanh_one = 10;    // beyond: 1
+  static constexpr float silu_zero = 110, gelu_zero = 15, gelu_tanh_zero = 12;  // below −it: −0
+  static constexpr float erfc_zero = 10.5;                                      // beyond: 0
+  static constexpr float mills_centre = 4;
+  static constexpr float gelu_scale_high = coefficients::gelu_scale_high24;
+  static constexpr float gelu_scale_low = coefficients::gelu_scale_low24;
+  static constexpr float gelu_cubic_high = coefficients::gelu_cubic_high24;
+  static constexpr float gelu_cubic_low = coefficients::gelu_cubic_low24;
+  static constexpr auto& exp = coefficients::exp24;
+  static constexpr auto& tanh = coefficients::tanh24;
+  static constexpr auto& mills = coefficients::mills24;
+  static constexpr auto& erf = coefficients::erf24;
+};
+template <>
+struct Format<double> {
+  using Limits = std::numeric_limits<double>;
+  static constexpr int mantissa = 52;
+  static constexpr std::int64_t bias = 1023, magnitude = 0x7fffffffffffffff, mantissa_bits = 0xfffffffffffff,
+                                upper_half = ~0x7ffffff, one_bits = 0x3ff0000000000000,
+                                sqrt_half_bits = 0x3fe6a09e667f3bcd, integer_bits = 0x4330000000000000;
+  static constexpr double to_integer = 0x1.8p52;
+  static constexpr double integer_base = 0x1p52, two_mantissa = 0x1p53, log2e = 0x1.71547652b82fep0;
+  static constexpr double ln2_high = coefficients::ln2_high53, ln2_low = coefficients::ln2_low53;
+  static constexpr double smallest = Limits::min(), largest = Limits::max();
+  static constexpr double infinity = Limits::infinity(), nan = Limits::quiet_NaN();
+  static constexpr double exp_overflow = 710, exp_underflow = -746, exp_normal = 707;
+  static constexpr double tanh_one = 20;
+  static constexpr double silu_zero = 760, gelu_zero = 39, gelu_tanh_zero = 22, erfc_zero = 27.5;
+  static constexpr double mills_centre = 5;
+  static constexpr double gelu_scale_high = coefficients::gelu_scale_high53;
+  static constexpr double gelu_scale_low = coefficients::gelu_scale_low53;
+  static constexpr double gelu_cubic_high = coefficients::gelu_cubic_high53;
+  static constexpr double gelu_cubic_low = coefficients::gelu_cubic_low53;
+  static constexpr auto& exp = coefficients::exp53;
+  static constexpr auto& tanh = coefficients::tanh53;
+  static constexpr auto& mills = coefficients::mills53;
+  static constexpr auto& erf = coefficients::erf53;
+};
+
+namespace baseline {
+inline constexpr int kPackBytes = 16;
+inline constexpr bool kFused = false;
+#include "simd/pack.inl"
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
+  return a * b + c;
+}
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
+  return a * b + c;
+}
+inline bool any(Int<double> mask) {
+  return (mask[0] | mask[1]) != 0;
+}
+inline bool any(Int<float> mask) {
+  return any(std::bit_cast<Int<double>>(mask));
+}
+inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
+  return a < b ? a : b;
+}
+inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
+  return a < b ? a : b;
+}
+#include "simd/elementary.inl"
+
+#include "simd/activations.inl"
+}  // namespace baseline
+
+#if defined(__x86_64__)
+WP_BEGIN_AVX2
+namespace avx2 {
+inline constexpr int kPackBytes = 32;
+inline constexpr bool kFused = true;
+#include "simd/pack.inl"
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
+  return _mm256_min_ps(a, b);
+}
+inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
+  return _mm256_min_pd(a, b);
+}
+inline bool any(Int<float> mask) {
+  return _mm256_movemask_ps(std::bit_cast<__m256>(mask)) != 0;
+}
+inline bool any(Int<double> mask) {
+  return _mm256_movemask_pd(std::bit_cast<__m256d>(mask)) != 0;
+}
+#include "simd/elementary.inl"
+
+#include "simd/activations.inl"
+}  // namespace avx2
+WP_END_ISA
+
+WP_BEGIN_AVX512
+namespace avx512 {
+inline constexpr int kPackBytes = 64;
+inline constexpr bool kFused = true;
+#include "simd/pack.inl"
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
+  return a < b ? a : b;
+}
+inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
+  return a < b ? a : b;
+}
+inline bool any(Int<float> mask) {
+  return _mm512_movepi32_mask(std::bit_cast<__m512i>(mask)) != 0;
+}
+inline bool any(Int<double> mask) {
+  return _mm512_movepi64_mask(std::bit_cast<__m512i>(mask)) != 0;
+}
+#include "simd/elementary.inl"
+
+#include "simd/activations.inl"
+}  // namespace avx512
+WP_END_ISA
+#endif
+
+}  // namespace wp::simd
