@@ -179,6 +179,9 @@ TEST(Arithmetic, ComplexDivisionKeepsItsScaleAndItsInfinities) {
   using C = wp::complex128;
   const Tensor x = Tensor::from<C>(std::vector<C>{{1e300, 1e300}, {1e-310, 1e-310}}, {2});
   EXPECT_EQ((x / x).to_vector<C>(), (std::vector<C>{1, 1}));
+  const double most = std::numeric_limits<double>::max();
+  EXPECT_EQ((Tensor::from<C>(std::vector<C>{{most, most}}, {1}) / C(2, 2)).to_vector<C>(),
+            (std::vector<C>{{most / 2, 0}}));
   const wp::allow_nonfinite meant;
   const Tensor zero = Tensor::from<wp::complex64>(std::vector<wp::complex64>{{0, 0}}, {1});
   const auto v = (1.0 / zero).to_vector<wp::complex64>();

@@ -4,12 +4,70 @@
 #include <map>
 
 #include "draws.hpp"
-#include "simd/draw_math.hpp"
+#include "simd/philox.hpp"
+#include "simd/samplers.hpp"
 
 namespace wp::random {
 namespace {
 
 // ----------------------------------------------------------------------------------------------------
+
+// ---- the functions that shape draws, against 64-bit significands
+// -----------------------------------------------------
+
+double ulps(long double got, long double exact, int digits) {
+  int exponent = 0;
+  std::frexp(exact, &exponent);
+  return static_cast<double>(std::abs(got - exact) / std::ldexp(1.0L, exponent - digits));
+}
+
+TEST(DrawMath, HasLogarithmAndExponentialWithinOneUlp) {
+  namespace draw = simd::draw;
+  for (std::uint64_t i = 0; i < 200000; ++i) {
+    const simd::Block b = simd::philox_block(1, i, 0);
+    const double u = draw::open_unit(b.low()), scaled = std::ldexp(u, static_cast<int>(b.word[2] % 1900) - 900);
+    const double near = 1 + (u - 0.5) * std::ldexp(1.0, -static_cast<int>(b.word[3] % 50));
+    for (const double x : {u, scaled, near == 1 ? 2.0 : near})
+      ASSERT_LT(ulps(draw::log(x), std::log(static_cast<long double>(x)), 53), 1) << x;
+    const float v = draw::open_unit(b.word[0]);
+    ASSERT_TRUE(v == 1 || ulps(draw::log(v), std::log(static_cast<long double>(v)), 24) < 1) << v;
+    for (const double x : {(u - 0.5) * 1410, u - 0.5})
+      ASSERT_LT(ulps(draw::exp(x), std::exp(static_cast<long double>(x)), 53), 1) << x;
+  }
+  EXPECT_EQ(draw::exp(0), 1);
+  EXPECT_EQ(draw::exp(-1e300), 0);
+  EXPECT_EQ(draw::exp(1e300), HUGE_VAL);
+  EXPECT_EQ(draw::exp(-745), std::exp(-745.0));  // subnormal
+}
+
+TEST(DrawMath, KnowsTheLogarithmsOfAcceptanceWithoutCancellation) {
+  for (const double t : {-0.99, -0.5, -0.06, -0.0499, -1e-3, 1e-6, 1e-3, 0.0499, 0.0501, 0.3, 2.0, 5.0}) {
+    const long double x = t;
+    const long double exact = 3 * (std::log1p(x) - x + x * x / 2 - x * x * x / 3);
+    const long double size = 1 + std::abs(std::log1p(x)) + std::abs(x) + x * x / 2 + std::abs(x * x * x) / 3;
+    const long double cancels =
+        4e-18L + (std::abs(t) < 0.05 ? 0 : 0x1p-51L * size);  // truncation; rounding of 1 + t and the terms
+    EXPECT_LT(std::abs(simd::draw::fourth_order(t) - exact), cancels) << t;
+  }
+  // Within ten standard deviations of the mean, that is wherever a draw ever comes from.
+  for (const double rate : {10.0, 10.7, 33.0, 1000.0, 1e5, 1e7}) {
+    const double deviation = std::sqrt(rate), first = std::max(1.0, std::floor(rate - 10 * deviation));
+    for (double k = first; k < rate + 10 * deviation; k += std::ceil(deviation / 10)) {
+      const double log_mass =
+          -simd::draw::deviance(k, rate) - simd::draw::stirling_error(k) - 0.5 * std::log(2 * M_PI * k);
+      const long double l = k, exact = l * std::log(static_cast<long double>(rate)) - rate - std::lgamma(l + 1);
+      // Truncated series (1e-14), rounding of the terms (|k - rate| where there is no series), and the long double
+      // form itself, which cancels: 2^-64 of its largest term.
+      const double terms = std::abs(k - rate) > 0.1 * rate ? std::abs(k - rate) : 0;
+      const long double allowed =
+          2e-14L + 0x1p-51L * (std::abs(exact) + static_cast<long double>(terms)) + 2e-19L * l * std::log(l);
+      EXPECT_LT(std::abs(log_mass - exact), allowed) << rate << " " << k;
+    }
+  }
+}
+
+// ---- distributions
+// ---------------------------------------------------------------------------------------------------
 
 TEST(Uniform, IsUniformInEveryDtype) {
   for (const DType d : {f32, f64}) {

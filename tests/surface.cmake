@@ -27,4 +27,6 @@ endforeach()
 
 if(NOT CMAKE_CXX_FLAGS MATCHES "sanitize")  # programs outside are not built with sanitizers
   add_test(NAME install COMMAND ${WP_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/install/check.py ${PROJECT_BINARY_DIR} ${PROJECT_VERSION})
+  add_test(NAME new_room COMMAND ${WP_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tree/new_room.py ${PROJECT_SOURCE_DIR})
+  add_test(NAME documents COMMAND ${WP_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/docs/blocks.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 endif()

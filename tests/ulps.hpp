@@ -32,8 +32,8 @@ using Binary = std::function<void(mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr y)>;
 
 template <class T>
 double unit(long double exact) {
-  int e = 0;
-  std::frexp(std::fabs(exact), &e);
+  int e = std::numeric_limits<T>::min_exponent;
+  if (exact != 0) std::frexp(exact, &e);
   e = std::max(e, std::numeric_limits<T>::min_exponent);
   return std::ldexp(1.0, e - std::numeric_limits<T>::digits);
 }
@@ -58,7 +58,7 @@ double distance(T got, mpfr_srcptr exact, double scale = 0) {
   if (got != 0 && std::signbit(got) != std::signbit(want) && scale == 0) return wrong;
   if (got == 0 && std::signbit(got) != (mpfr_signbit(exact) != 0) && scale == 0)
     return wrong;  // underflow keeps the sign
-  const double size = std::max(unit<T>(want), unit<T>(scale));
+  const double size = unit<T>(std::max(std::fabs(want), static_cast<long double>(scale)));
   return static_cast<double>(std::fabs(static_cast<long double>(got) - want) / size);
 }
 

@@ -72,13 +72,15 @@ atanh_tail = near_zero(lambda q: (2 * mp.atanh(mp.sqrt(q)) - 2 * mp.sqrt(q)) / m
                        [mp.mpf(2) / (2 * k + 3) for k in range(7)], small)
 tanh_tail = near_zero(lambda q: (mp.tanh(mp.sqrt(q)) - mp.sqrt(q)) / mp.sqrt(q) ** 3,
                       [c for c in mp.taylor(lambda x: mp.tanh(x), 0, 9)[3::2]], mp.mpf(10) ** -14)
+erf_head = near_zero(lambda q: mp.erf(mp.sqrt(q)) / mp.sqrt(q) - 1,
+                     [2 / mp.sqrt(mp.pi) - 1] + mp.taylor(mp.erf, 0, 13)[3::2], mp.mpf(10) ** -7)
 
 
 def mills(k):
-    """(1 + 1.3 a) Φ(−a) e^{a²/2} over u = (a − k)/(a + k)."""
+    """(1 + a) Φ(−a) e^{a²/2} over u = (a − k)/(a + k)."""
     def f(u):
         a = k * (1 + u) / (1 - u)
-        return (1 + mp.mpf("1.3") * a) * mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
+        return (1 + a) * mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
     return f
 
 
@@ -102,9 +104,11 @@ table("log24", "(log(1 + f) − f + f²/2)/f³, 1 + f in [√½, √2].", log_ta
 table("log53", "(log((1 + s)/(1 − s)) − 2s)/s³ over s², (1 + s)/(1 − s) in [√½, √2].", atanh_tail, 0, mp.mpf("0.1716") ** 2, 7, 53, lambda q: q)
 for digits, degree in ((24, 4), (53, 10)):
     table(f"tanh{digits}", "(tanh x − x)/x³ over x², |x| ≤ 0.55.", tanh_tail, 0, mp.mpf("0.55") ** 2, degree, digits, lambda q: q)
+for digits, degree in ((24, 7), (53, 13)):
+    table(f"erf{digits}", "erf(x)/x − 1 over x², |x| ≤ 1.", erf_head, 0, 1, degree, digits, lambda q: 1)
 for digits, degree, k, far in ((24, 10, 4, 15), (53, 24, 5, 39)):
-    table(f"mills{digits}", f"(1 + 1.3 a) Φ(−a) exp(a²/2) over u = (a − {k})/(a + {k}), 0 ≤ a ≤ {far}.",
-          mills(mp.mpf(k)), -1, mp.mpf(far - k) / (far + k), degree, digits, lambda u: 1)
+    table(f"mills{digits}", f"(1 + a) Φ(−a) exp(a²/2) over u = (a − {k})/(a + {k}), 0 ≤ a ≤ {far}.",
+          mills(mp.mpf(k)), -1, mp.mpf(far - k) / (far + k), degree, digits, lambda u: 2)
 table("psi_low", "ψ(y)/(y − y0) over y − 1.5, 1 ≤ y ≤ 2, y0 the positive root of ψ.", psi_over_root, -0.5, 0.5, 22, 53, lambda t: 1)
 table("psi_high", "x²(log x − 1/(2x) − ψ(x)) over z = 1/x, x ≥ 2.", psi_tail, 0, 0.5, 18, 53,
       lambda z: 0 if z == 0 else z * z / mp.digamma(1 / z))

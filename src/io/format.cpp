@@ -20,10 +20,8 @@ constexpr std::array table{
 
 // Errors inside name the function and the user's line.
 struct Calling : wp::detail::Restore {
-  Calling(const char* function, Place place) {
-    context().op = function;
-    context().place = place;
-  }
+  Running running;
+  Calling(const char* function, Place place) : running{function, place} { context().running = &running; }
 };
 
 const Format* format_by_magic(const Source& source) {

@@ -8,4 +8,8 @@ namespace wp::kernels {
 const Reductions& maxima();
 const Reductions& minima();
 
+// The first place of the largest (or smallest) of n ≥ 1 elements; of the first NaN if there is one. Integers, f32,
+// f64.
+std::int64_t find_extreme(DType dtype, bool largest, const void* x, std::int64_t n);
+
 }  // namespace wp::kernels

@@ -1,5 +1,6 @@
-// Mean and sum of squared deviations. Blocks take two passes in cache; blocks are joined by the formula of Chan, Golub
-// and LeVeque (1983): M = Ma + Mb + δ² na nb / n. The mean is kept in two parts, so that data far from zero lose nothing.
+// Mean and sum of squared deviations. Blocks take two passes in cache; blocks are joined by the formula of Chan,
+// Golub and LeVeque (1983): M = Ma + Mb + δ² na nb / n. The mean is kept in two parts, so that data far from zero
+// lose nothing.
 #pragma once
 #include <algorithm>
 #include <cmath>

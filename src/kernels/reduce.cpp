@@ -15,9 +15,9 @@
 namespace wp::kernels {
 namespace {
 
-constexpr std::int64_t kPieceBlocks = 64;          // blocks of one row that one piece of parallel work reduces
-constexpr std::int64_t kPieceElements = 1 << 18;   // the same for strips of columns, in elements
-constexpr std::int64_t kTileWidth = 128;           // columns of a strip whose elements are brought to a buffer
+constexpr std::int64_t kPieceBlocks = 64;         // blocks of one row that one piece of parallel work reduces
+constexpr std::int64_t kPieceElements = 1 << 18;  // the same for strips of columns, in elements
+constexpr std::int64_t kTileWidth = 128;          // columns of a strip whose elements are brought to a buffer
 
 using Buffer = std::unique_ptr<std::byte[]>;
 Buffer buffer(std::int64_t bytes) {
@@ -40,7 +40,8 @@ std::int64_t offset_of(std::int64_t i, const Dims& shape, const Dims& strides) {
   return shape.empty() ? 0 : offset + i * strides[0];
 }
 
-// Joins partial results pairwise, like the carries of a binary counter: level i holds 2^i of them, `width` states each.
+// Joins partial results pairwise, like the carries of a binary counter: level i holds 2^i of them, `width` states
+// each.
 class Cascade {
  public:
   static constexpr std::int64_t kMaxLevels = 52;
@@ -81,7 +82,8 @@ class Cascade {
   std::byte* fresh_;
 };
 
-// ---- rows: each run is contiguous, or is brought to a buffer block by block -----------------------------------------
+// ---- rows: each run is contiguous, or is brought to a buffer block by block
+// -----------------------------------------
 struct Rows {
   const Reduction& r;
   const ReducePlan& p;
@@ -163,15 +165,16 @@ std::uint32_t by_rows(const Reduction& r, const ReducePlan& p, std::int64_t outs
   return status.bits;
 }
 
-// ---- columns: neighbouring results are folded together, row by row -------------------------------------------------
+// ---- columns: neighbouring results are folded together, row by row
+// -------------------------------------------------
 struct Columns {
   const Reduction& r;
   const ReducePlan& p;
   std::int64_t n, length, step, out_step = 1;  // of the kept axis that runs along the columns
   Dims outer, outer_strides, outer_out_strides;
   std::int64_t item = static_cast<std::int64_t>(size_of(p.dtype)), state = static_cast<std::int64_t>(r.state);
-  bool direct;               // rows can be read in place
-  std::int64_t fold = 1;     // narrow contiguous rows are taken `fold` at a time as one wide row
+  bool direct;            // rows can be read in place
+  std::int64_t fold = 1;  // narrow contiguous rows are taken `fold` at a time as one wide row
   std::int64_t width, strips, chunk, piece, pieces;
 
   Columns(const Reduction& reduction, const ReducePlan& plan, std::int64_t rows, std::size_t axis)
@@ -215,8 +218,7 @@ struct Columns {
     alignas(64) std::byte folded[kColumnWidth * kStateBytes];
     if (wide) {
       fn(x, fold * stride, wide, fold * w, folded);
-      for (std::int64_t half = fold / 2; half > 0; half /= 2)
-        r.join(folded, folded + half * w * state, half * w);
+      for (std::int64_t half = fold / 2; half > 0; half /= 2) r.join(folded, folded + half * w * state, half * w);
       std::memcpy(states, folded, static_cast<std::size_t>(w * state));
     }
     if (rest == 0) return;
@@ -241,8 +243,7 @@ struct Columns {
   }
   void finish(std::int64_t s, const std::byte* states, simd::Status& status) const {
     const auto out_size = static_cast<std::int64_t>(size_of(r.out));
-    const std::int64_t first =
-        offset_of(s / strips, outer, outer_out_strides) + s % strips * width * out_step;
+    const std::int64_t first = offset_of(s / strips, outer, outer_out_strides) + s % strips * width * out_step;
     for (std::int64_t k = 0, w = strip_width(s); k < w; ++k)
       r.finish(states + k * state, n, p.param, p.out + (first + k * out_step) * out_size, &status);
   }

@@ -49,8 +49,8 @@ struct Mean {
   }
 };
 
-// Sum or mean of numbers whose plain sum overflows on the way: n · 2⁻⁶⁴ < 1, so nothing does. What the scaling loses is
-// below the last place of a sum that large.
+// Sum or mean of numbers whose plain sum overflows on the way: n · 2⁻⁶⁴ < 1, so nothing does. What the scaling loses
+// is below the last place of a sum that large.
 template <class T, bool mean>
 struct ScaledSum {
   using In = T;

@@ -26,9 +26,6 @@ struct Wider<double> {
   using type = long double;
 };
 
-template <class T>
-using FloatBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-
 struct Same {
   template <class T>
   WP_FN T apply(T a) {
@@ -51,13 +48,15 @@ struct Square {
 struct Divide {
   template <class T>
   WP_FN T apply(T a, T b) {
-    if constexpr (std::is_same_v<T, complex64>) {
-      // Products of floats are exact in double and stay in its range: each part is right to one rounding.
-      const double c = b.real(), d = b.imag(), n = c * c + d * d;
-      const double re = (a.real() * c + a.imag() * d) / n, im = (a.imag() * c - a.real() * d) / n;
-      if (re == re && im == im) [[likely]]
-        return T(static_cast<float>(re), static_cast<float>(im));
-      return static_cast<T>(complex128(a) / complex128(b));  // zeros and infinities as C's Annex G
+    if constexpr (simd::is_complex_v<T>) {
+      // (a/b) = a b̄ / |b|² in the next wider type: its range holds the products, its digits their differences.
+      using R = typename T::value_type;
+      using W = typename Wider<R>::type;
+      const W c = b.real(), d = b.imag(), n = c * c + d * d;
+      const W re = (a.real() * c + a.imag() * d) / n, im = (a.imag() * c - a.real() * d) / n;
+      if ((re == re) & (im == im)) [[likely]]
+        return T(static_cast<R>(re), static_cast<R>(im));
+      return a / b;  // zeros and infinities as C's Annex G
     } else {
       return a / b;
     }
@@ -76,7 +75,7 @@ struct Maximum {
   template <class T>
   WP_FN T apply(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
-      using Bits = FloatBits<T>;
+      using Bits = simd::UnsignedOf<T>;
       const T larger = (a > b) | (a != a) ? a : b;
       return a == b ? std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b))) : larger;
     } else {
@@ -88,7 +87,7 @@ struct Minimum {
   template <class T>
   WP_FN T apply(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
-      using Bits = FloatBits<T>;
+      using Bits = simd::UnsignedOf<T>;
       const T smaller = (a < b) | (a != a) ? a : b;
       return a == b ? std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b))) : smaller;
     } else {

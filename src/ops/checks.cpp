@@ -64,7 +64,7 @@ Sources sources(const Call& c, std::size_t output, std::int64_t element) {
       const OriginPtr*& slot = nan ? s.made_nan : bad ? s.made_inf : s.marked;
       if (!slot) slot = o;
     };
-    c.op.flow({c, output, element, i}, look);
+    (c.op.carriers ? c.op.carriers : c.op.flow)({c, output, element, i}, look);
   }
   return s;
 }
@@ -265,6 +265,15 @@ bool keep_uniform(Call& c) {
 }
 
 }  // namespace
+
+void carriers_equal(const FlowQuery& q, Visit visit) {
+  const complex128 y = value_at(q.call.out[q.output], q.element);
+  const auto look = [&](std::int64_t e) {
+    const complex128 x = value_at(q.call.in[q.input], e);
+    if (x == y || (std::isnan(x.real()) && std::isnan(y.real()))) visit(e);
+  };
+  q.call.op.flow(q, look);
+}
 
 void check_call(Call& c) {
   if (c.op.notes == Notes::drops || c.op.notes == Notes::gives || keep_uniform(c)) return;

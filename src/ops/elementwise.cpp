@@ -150,32 +150,6 @@ void flow_elementwise(const FlowQuery& q, Visit visit) {
   visit(element);
 }
 
-namespace {
-
-// Whether element e of x, brought to y's dtype as the walker does it, is the value at element k of y.
-bool same_value(const Tensor& x, std::int64_t e, const Tensor& y, std::int64_t k) {
-  const DType d = y.dtype();
-  alignas(16) char wide[16], v[16];
-  kernels::convert(wide, loop_key(d),
-                   x.node()->data + offset_of(x, e) * static_cast<std::int64_t>(size_of(x.dtype())), x.dtype(), 1, 1);
-  kernels::convert(v, d, wide, loop_key(d), 1, 1);
-  if (std::memcmp(v, y.node()->data + k * static_cast<std::int64_t>(size_of(d)), size_of(d)) == 0) return true;
-  if (!is_floating(d)) return false;
-  double a;
-  kernels::convert(&a, f64, v, d, 1, 1);
-  const double b = value_at(y, k).real();
-  return a == b || (a != a && b != b);  // −0 and +0, NaN and NaN
-}
-
-}  // namespace
-
-void flow_chosen(const FlowQuery& q, Visit visit) {
-  const auto look = [&](std::int64_t e) {
-    if (same_value(q.call.in[q.input], e, q.call.out[q.output], q.element)) visit(e);
-  };
-  flow_elementwise(q, look);
-}
-
 Op elementwise(Op op) {
   op.infer = infer_elementwise;
   if (!op.forward) op.forward = forward_elementwise;

@@ -12,9 +12,6 @@ void walk_elementwise(Call& c, const simd::Loop& loop);
 // For ops whose attributes choose between loops of the same dtypes.
 void forward_elementwise(Call& c, const simd::Loops& loops);
 void flow_elementwise(const FlowQuery& q, Visit visit);
-// The operands that have the value of the result (several if they are equal): maximum, minimum, clip. What they drop
-// has not left.
-void flow_chosen(const FlowQuery& q, Visit visit);
 // Integers written in the program that would wrap in the dtype c.key are refused.
 void check_weak_integers(const Call& c);
 

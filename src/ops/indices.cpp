@@ -94,7 +94,7 @@ Tensor value_for(const Tensor& value, DType to, std::string_view what, simd::Sta
   if (from == to) return value;
   if (kind_rank(from) > kind_rank(to))
     refuse<DtypeError>(
-        "WP-DTY-002",
+        "WP-DTY-004",
         say(what, " is ", from, " and does not go into a tensor of ", to, "; the tensor keeps its dtype."),
         say("Convert the tensor first, or the values with astype(", what, ", ", to, ")."));
   if (is_integer(from) && is_integer(to))

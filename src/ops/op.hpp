@@ -135,6 +135,7 @@ struct Op {
   bool (*inside)(std::span<const double>) = nullptr;  // are these real operands in the domain?
   std::string_view advice = {};                       // what to do about an operand outside of it
   Flow flow = nullptr;
+  Flow carriers = nullptr;  // for notes: the operands whose value the result has, where they are fewer (maximum)
 
   Vjp vjp = nullptr;
   Jvp jvp = nullptr;
@@ -147,6 +148,9 @@ struct Op {
 
 inline Call::Call(const Op& o, Inputs i, Attrs a, Place p) noexcept
     : op(o), in(i), attrs(a), running{o.name.data(), p} {}
+
+// Op::carriers of ops that choose one of their operands: what they drop has not left.
+void carriers_equal(const FlowQuery& q, Visit visit);
 
 // For Op::infer of ops whose forward makes the outputs.
 inline void no_outputs(Call&) {}

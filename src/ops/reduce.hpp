@@ -8,8 +8,8 @@ namespace wp {
 
 // Attributes of every reduction: axis and keepdims first, then the room's own.
 std::vector<AttrSpec> reduction_attrs(std::vector<AttrSpec> more = {});
-// The dtype attribute of sums and products, and the dtype it leads to: the one asked for; else i64 or u64 for bool and
-// integers, and the input's for floats. Refuses one of a lesser kind: nothing is rounded or cut off in silence.
+// The dtype attribute of sums and products, and the dtype it leads to: the one asked for; else i64 or u64 for bool
+// and integers, and the input's for floats. Refuses one of a lesser kind: nothing is rounded or cut off in silence.
 AttrSpec total_attr();
 DType total_dtype(const Call& c, const Attr& asked);
 // The dtype that totals of `dtype` are computed in: the same for floats, else i64 or u64.

@@ -12,7 +12,7 @@ constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 constexpr std::string_view::size_type npos = std::string_view::npos;
 
 [[noreturn]] void refuse_text(std::string_view text, const std::string& why, std::string advice = {}) {
-  refuse<ArgumentError>("WP-ARG-004", say("subscripts '", text, "': ", why), std::move(advice));
+  refuse<ArgumentError>("WP-ARG-007", say("subscripts '", text, "': ", why), std::move(advice));
 }
 
 std::string label_text(std::int64_t label) {
@@ -88,10 +88,11 @@ class Parser {
       const auto named = static_cast<std::int64_t>(t.before.size() + t.after.size());
       const std::int64_t rest = operands_[i].ndim() - named;
       if (t.dots ? rest < 0 : rest != 0)
-        refuse<ShapeError>("WP-SHP-008",
-                           say("operand ", i, " has ", plural(operands_[i].ndim(), "axis"), ", shape ", shape,
-                               ", but '", terms[i], "' names ", t.dots ? "at least " : "", named, "."),
-                           t.dots ? "" : "Use '...' for axes that are not named.");
+        refuse<ShapeError>(
+            "WP-SHP-013",
+            say("operand ", i, " has ", operands_[i].ndim(), operands_[i].ndim() == 1 ? " axis" : " axes", ", shape ",
+                shape, ", but '", terms[i], "' names ", t.dots ? "at least " : "", named, "."),
+            t.dots ? "" : "Use '...' for axes that are not named.");
       dots_ |= t.dots;
       widest_ = std::max(widest_, rest);
       s_.in.push_back(labels_of(t, rest));
@@ -109,7 +110,7 @@ class Parser {
       known = n;
       first_[at] = operand;
     } else if (known != n && !broadcasts) {
-      refuse<ShapeError>("WP-SHP-008", say("index ", label_text(label), " has length ", known, " in operand ",
+      refuse<ShapeError>("WP-SHP-013", say("index ", label_text(label), " has length ", known, " in operand ",
                                            first_[at], " ", operands_[first_[at]].shape(), " and ", n, " in operand ",
                                            operand, " ", operands_[operand].shape(), "."));
     }

@@ -28,22 +28,44 @@ WP_PACK Vec<T> softplus(Vec<T> x) {
   return (x > T(0) ? x : Vec<T>{}) + log1p_unit<T>(exp<T>(-absolute<T>(x)));
 }
 
-// x Φ(x). Φ(−a) = e^(−a²/2) m(a), with m as a polynomial in (a − k)/(a + k) over 1 + 1.3 a (after Shepherd and
-// Laframboise, Math. Comp. 36, 1981); a² is exact, for its error would be multiplied by a².
+// Φ(−a) e^(a²/2), a ≥ 0: a polynomial in u = (a − k)/(a + k), nearly constant, over 1 + a (after Shepherd and Laframboise,
+// Math. Comp. 36, 1981). One division serves both quotients; only 1/(1 + a) needs its last bits.
+template <class T>
+WP_PACK Vec<T> normal_tail(Vec<T> a) {
+  constexpr T k = Format<T>::mills_centre;
+  const Two<T> low = two_sum<T>(a, all<T>(1));
+  const Vec<T> sum = a + k, inverse = T(1) / (low.high * sum), u = (a - k) * (low.high * inverse);
+  return reciprocal<T>(low, sum * inverse) * polynomial<T>(u, Format<T>::mills);
+}
+// x Φ(x). a² is exact, for its error would be multiplied by a².
 template <class T>
 WP_PACK Vec<T> gelu(Vec<T> x) {
   const Vec<T> a = at_most<T>(absolute<T>(x), Format<T>::gelu_zero);
   const Two<T> square = two_product<T>(a, a);
   const Scaled<T> e = exp_parts<T>(square.high * T(-0.5), square.low * T(-0.5));
-  constexpr T k = Format<T>::mills_centre;
-  const Vec<T> low = fma(a, all<T>(T(1.3)), all<T>(1)), sum = a + k, inverse = T(1) / (low * sum);
-  const Vec<T> tail = e.p * (polynomial<T>((a - k) * low * inverse, Format<T>::mills) * (sum * inverse));
+  const Vec<T> mills = normal_tail<T>(a), tail = fma(mills, e.rest, mills);
   if (any(~(square.high <= T(2) * (Format<T>::exp_normal - 10)))) [[unlikely]] {
     const Vec<T> below = scale<T>(-a * tail, e.n);
     return x < T(0) ? below : x * (T(1) - scale<T>(tail, e.n));
   }
   const Vec<T> chance = scale_normal<T>(tail, e.n);  // Φ(−a)
   return x * (x < T(0) ? chance : T(1) - chance);
+}
+// erfc(a) = 2 Φ(−√2 a), a ≥ 0; within 4 ulp: for erf, and where the result is denormal.
+template <class T>
+WP_PACK Vec<T> erfc_roughly(Vec<T> a) {
+  a = at_most<T>(a, Format<T>::erfc_zero);
+  const Two<T> square = two_product<T>(a, a);
+  const Scaled<T> e = exp_parts<T>(-square.high, -square.low);
+  const Vec<T> mills = normal_tail<T>(a * T(1.4142135623730951));
+  return scale<T>(fma(mills, e.rest, mills), e.n + 1);
+}
+// x + x P(x²) up to 1, 1 − erfc(|x|) beyond.
+template <class T>
+WP_PACK Vec<T> erf(Vec<T> x) {
+  const Vec<T> a = absolute<T>(x);
+  const Vec<T> low = fma(a, polynomial<T>(a * a, Format<T>::erf), a);
+  return with_sign<T>(a < T(1) ? low : T(1) - erfc_roughly<T>(a), x);
 }
 // x/2 (1 + tanh(√(2/π)(x + 0.044715 x³))) = x s(2√(2/π) a (1 + 0.044715 a²)), a = |x|.
 template <class T>

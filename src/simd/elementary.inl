@@ -56,6 +56,12 @@ WP_PACK Two<T> two_product(Vec<T> a, Vec<T> b) {
   const Vec<T> ah = head(a), al = a - ah, bh = head(b), bl = b - bh;
   return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
 }
+// 1 / (s.high + s.low) from an estimate within some ulps: one step of Newton's.
+template <class T>
+WP_PACK Vec<T> reciprocal(Two<T> s, Vec<T> estimate) {
+  const Two<T> p = two_product<T>(estimate, s.high);
+  return fma(estimate, (T(1) - p.high) - fma(estimate, s.low, p.low), estimate);
+}
 
 // ---- exp -----------------------------------------------------------------------------------------------------------
 // p · 2ⁿ; kept apart where a factor must come in before the result may become denormal.
@@ -63,6 +69,7 @@ template <class T>
 struct Scaled {
   Vec<T> p;
   Int<T> n;
+  Vec<T> rest;  // p − 1, before p was rounded
 };
 template <class T>
 WP_PACK Vec<T> power_of_two(Int<T> n) {
@@ -87,8 +94,8 @@ WP_PACK Scaled<T> exp_parts(Vec<T> x, Tail... tail) {
   const Vec<T> t = fma(x, all<T>(Format<T>::log2e), round), k = t - round;
   const Vec<T> head = fma(k, all<T>(-Format<T>::ln2_high), x);
   const Vec<T> r = fma(k, all<T>(-Format<T>::ln2_low), (head + ... + tail));
-  const Vec<T> p = fma(r * r, polynomial<T>(r, Format<T>::exp), r) + T(1);
-  return {p, bits<T>(t) - bits<T>(round)};
+  const Vec<T> rest = fma(r * r, polynomial<T>(r, Format<T>::exp), r);
+  return {rest + T(1), bits<T>(t) - bits<T>(round), rest};
 }
 template <class T>
 WP_PACK Vec<T> exp(Vec<T> x) {

@@ -85,9 +85,33 @@ struct Watch<std::complex<T>> {
   WP_FN bool bad(State s) { return Watch<T>::bad(s); }
 };
 
-// Status bits of refused integers are collected in the width of the elements.
+// Complex elements are read and written as their parts, bools read as bytes: as such their loops do not vectorise.
 template <class T>
-using Refused =
+WP_FN T load(const T* p, std::int64_t i) {
+  return p[i];
+}
+WP_FN bool load(const bool* p, std::int64_t i) {
+  return reinterpret_cast<const unsigned char*>(p)[i] != 0;
+}
+template <class T>
+WP_FN std::complex<T> load(const std::complex<T>* p, std::int64_t i) {
+  const T* const parts = reinterpret_cast<const T*>(p);
+  return {parts[2 * i], parts[2 * i + 1]};
+}
+template <class T>
+WP_FN void store(T* p, std::int64_t i, T v) {
+  p[i] = v;
+}
+template <class T>
+WP_FN void store(std::complex<T>* p, std::int64_t i, std::complex<T> v) {
+  T* const parts = reinterpret_cast<T*>(p);
+  parts[2 * i] = v.real();
+  parts[2 * i + 1] = v.imag();
+}
+
+// The unsigned integer of an element's width. Status bits of refused integers are collected in it.
+template <class T>
+using UnsignedOf =
     std::conditional_t<sizeof(T) == 1, std::uint8_t,
                        std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;

@@ -8,8 +8,8 @@ void map1(void* const* p, std::int64_t n, Status* status) {
   R* __restrict r = static_cast<R*>(p[1]);
   typename Watch<R>::State seen = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const R v = F::apply(a[i]);
-    r[i] = v;
+    const R v = F::apply(load(a, i));
+    store(r, i, v);
     Watch<R>::see(v, seen);
   }
   if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;
@@ -21,12 +21,12 @@ void map2(void* const* p, std::int64_t n, Status* status) {
   const T* __restrict b = static_cast<const T*>(p[1]);
   R* __restrict r = static_cast<R*>(p[2]);
   typename Watch<R>::State seen = 0;
-  Refused<T> refused = 0;
+  UnsignedOf<T> refused = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (requires { F::bad(a[i], b[i]); })
-      refused = static_cast<Refused<T>>(refused | static_cast<Refused<T>>(F::bad(a[i], b[i])));
-    const R v = F::apply(a[i], b[i]);
-    r[i] = v;
+      refused = static_cast<UnsignedOf<T>>(refused | static_cast<UnsignedOf<T>>(F::bad(a[i], b[i])));
+    const R v = F::apply(load(a, i), load(b, i));
+    store(r, i, v);
     Watch<R>::see(v, seen);
   }
   status->bits |= static_cast<std::uint32_t>(refused);
@@ -41,8 +41,8 @@ void map3(void* const* p, std::int64_t n, Status* status) {
   R* __restrict r = static_cast<R*>(p[3]);
   typename Watch<R>::State seen = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const R v = F::apply(c[i], a[i], b[i]);
-    r[i] = v;
+    const R v = F::apply(load(c, i), load(a, i), load(b, i));
+    store(r, i, v);
     Watch<R>::see(v, seen);
   }
   if (Watch<R>::bad(seen)) status->bits |= Status::nonfinite;

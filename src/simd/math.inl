@@ -22,6 +22,11 @@ WP_PACK Vec<T> patched(Vec<T> x) {
     }
     if constexpr (f == Fn::asinh) y = a < tiny ? x : y;
   }
+  if constexpr (f == Fn::erfc) {  // denormal results
+    constexpr T last = Format<T>::mantissa == 23 ? T(9.2) : T(26.55);
+    if (any(x > last)) [[unlikely]]
+      y = x > last ? erfc_roughly<T>(x) : y;
+  }
   if constexpr (f == Fn::lgamma) {  // x (log x − 1) + O(log x)
     constexpr T last = Format<T>::largest * T(0x1p-12);
     if (any(x > last)) [[unlikely]]
@@ -102,6 +107,8 @@ WP_PACK Vec<T> apply(Vec<T> x) {
     return gelu<T>(x);
   else if constexpr (f == Fn::gelu_tanh)
     return gelu_tanh<T>(x);
+  else if constexpr (f == Fn::erf)
+    return erf<T>(x);
   else if constexpr (f == Fn::digamma)
     return digamma(x);
   else

@@ -35,6 +35,7 @@ struct Format<float> {
   static constexpr float exp_normal = 86;  // up to ±it the result is well inside the normal numbers
   static constexpr float tanh_one = 10;    // beyond: 1
   static constexpr float silu_zero = 110, gelu_zero = 15, gelu_tanh_zero = 12;  // below −it: −0
+  static constexpr float erfc_zero = 10.5;                                      // beyond: 0
   static constexpr float mills_centre = 4;
   static constexpr float gelu_scale_high = coefficients::gelu_scale_high24;
   static constexpr float gelu_scale_low = coefficients::gelu_scale_low24;
@@ -43,6 +44,7 @@ struct Format<float> {
   static constexpr auto& exp = coefficients::exp24;
   static constexpr auto& tanh = coefficients::tanh24;
   static constexpr auto& mills = coefficients::mills24;
+  static constexpr auto& erf = coefficients::erf24;
 };
 template <>
 struct Format<double> {
@@ -58,7 +60,7 @@ struct Format<double> {
   static constexpr double infinity = Limits::infinity(), nan = Limits::quiet_NaN();
   static constexpr double exp_overflow = 710, exp_underflow = -746, exp_normal = 707;
   static constexpr double tanh_one = 20;
-  static constexpr double silu_zero = 760, gelu_zero = 39, gelu_tanh_zero = 22;
+  static constexpr double silu_zero = 760, gelu_zero = 39, gelu_tanh_zero = 22, erfc_zero = 27.5;
   static constexpr double mills_centre = 5;
   static constexpr double gelu_scale_high = coefficients::gelu_scale_high53;
   static constexpr double gelu_scale_low = coefficients::gelu_scale_low53;
@@ -67,6 +69,7 @@ struct Format<double> {
   static constexpr auto& exp = coefficients::exp53;
   static constexpr auto& tanh = coefficients::tanh53;
   static constexpr auto& mills = coefficients::mills53;
+  static constexpr auto& erf = coefficients::erf53;
 };
 
 namespace baseline {

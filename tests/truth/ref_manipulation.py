@@ -1,7 +1,8 @@
 """Truth of ops that move elements."""
 import math
 
-from core import DIGITS, Array, broadcast, broadcast_shape, build, truth
+from core import DIGITS, INTEGERS, Array, broadcast, broadcast_shape, build, truth
+from mpmath import mpc, mpf
 
 
 @truth("permute_dims")
@@ -138,7 +139,7 @@ def repeat(x, repeats, axis):
 
 
 def kept(x, test):
-    zero = False if x.dtype == "bool" else type(x.values[0])(0)
+    zero = False if x.dtype == "bool" else 0 if x.dtype in INTEGERS else mpc(0) if x.is_complex() else mpf(0)
     return build(x.dtype, x.shape, lambda i: x[i] if test(i[-1] - i[-2]) else zero)
 
 

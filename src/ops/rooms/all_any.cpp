@@ -34,7 +34,8 @@ std::vector<Sample> samples(const Op& op) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   all.push_back({{sample_tensor(f32, {2, 2}, {nan, 1, 0, 0})}, {Dims{1}, false}, "nan is not zero"});
   all.push_back({{sample_tensor(f16, {2, 2}, {-0.0, 0, -0.0, nan})}, {Dims{1}, false}, "-0 is zero"});
-  all.push_back({{sample_tensor(c64, {2, 2}, {{0, 1}, {1, 0}, {-0.0, -0.0}, {0, 2}})}, {Dims{1}, false}, "-0 is zero"});
+  all.push_back(
+      {{sample_tensor(c64, {2, 2}, {{0, 1}, {1, 0}, {-0.0, -0.0}, {0, 2}})}, {Dims{1}, false}, "-0 is zero"});
   all.push_back({{sample_tensor(DType::boolean, {2, 0}, {0})}, {Dims{1}, true}, "empty"});
   return all;
 }

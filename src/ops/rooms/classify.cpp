@@ -7,11 +7,12 @@ namespace {
 
 // Decided on the bits of |x|: infinity's are just below those of NaN.
 template <class T>
-WP_FN FloatBits<T> magnitude(T a) {
-  return static_cast<FloatBits<T>>(std::bit_cast<FloatBits<T>>(a) & (~FloatBits<T>{0} >> 1));
+WP_FN simd::UnsignedOf<T> magnitude(T a) {
+  return static_cast<simd::UnsignedOf<T>>(std::bit_cast<simd::UnsignedOf<T>>(a) & (~simd::UnsignedOf<T>{0} >> 1));
 }
 template <class T>
-inline constexpr FloatBits<T> infinity = std::bit_cast<FloatBits<T>>(std::numeric_limits<T>::infinity());
+inline constexpr simd::UnsignedOf<T> infinity =
+    std::bit_cast<simd::UnsignedOf<T>>(std::numeric_limits<T>::infinity());
 
 struct Isnan {
   template <class T>

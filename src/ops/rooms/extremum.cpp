@@ -30,7 +30,7 @@ Op extremum(std::string_view name, std::string_view doc, const simd::Loops& loop
       .params = {{"x1", kinds::real}, {"x2", kinds::real}},
       .loops = &loops,
       .notes = Notes::moves,
-      .flow = flow_chosen,
+      .carriers = carriers_equal,
       .saves_inputs = 3,
       .branches = {"equal", "zeros of both signs", "inf", "nan"},
       .samples = samples,

@@ -26,7 +26,7 @@ struct FloorDivide {
   // x − ⌊q⌋y (its sign is exact with fma) has the wrong sign, and the next lower integer, or number, is the answer.
   template <std::floating_point T>
   WP_FN T apply(T x, T y) {
-    using Bits = FloatBits<T>;
+    using Bits = simd::UnsignedOf<T>;
     constexpr T whole = T(1) / std::numeric_limits<T>::epsilon();  // from here on every number is an integer
     const T n = std::floor(x / y), r = std::fma(-n, y, x), size = std::fabs(n);
     const bool above = (y > 0 ? r < 0 : r > 0) & (size <= std::numeric_limits<T>::max());

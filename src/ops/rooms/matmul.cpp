@@ -13,12 +13,12 @@ struct Shapes {
 
   Shapes(const Dims& x1, const Dims& x2) : row(x1.size() == 1), column(x2.size() == 1) {
     if (x1.empty() || x2.empty())
-      refuse<ShapeError>("WP-SHP-007", say("needs arguments of at least 1 axis; got x1 ", x1, ", x2 ", x2, "."),
+      refuse<ShapeError>("WP-SHP-014", say("needs arguments of at least 1 axis; got x1 ", x1, ", x2 ", x2, "."),
                          "Multiply by a number with *.");
     k1 = x1.back();
     k2 = x2[column ? 0 : x2.size() - 2];
     if (k1 != k2)
-      refuse<ShapeError>("WP-SHP-007",
+      refuse<ShapeError>("WP-SHP-014",
                          say("the last axis of x1 must be as long as the ", column ? "only" : "second to last",
                              " axis of x2; got x1 ", x1, ", x2 ", x2, ": ", k1, " and ", k2, "."),
                          "Transpose an argument with matrix_transpose if its axes are the other way round.");

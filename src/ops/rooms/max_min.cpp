@@ -26,6 +26,7 @@ Op extreme(Op op) {
   op.attrs = reduction_attrs();
   op.infer = infer;
   op.flow = flow_reduction;
+  op.carriers = carriers_equal;
   op.saves_inputs = op.saves_outputs = 1;
   op.branches = {"a nan: nan", "infinities"};
   return op;

@@ -21,7 +21,7 @@ WP_FN Bits neighbour(Bits a, Bits b, Bits infinity) {
 struct Nextafter {
   template <class T>
   WP_FN T apply(T a, T b) {
-    using Bits = FloatBits<T>;
+    using Bits = simd::UnsignedOf<T>;
     return std::bit_cast<T>(neighbour<Bits>(std::bit_cast<Bits>(a), std::bit_cast<Bits>(b),
                                             std::bit_cast<Bits>(std::numeric_limits<T>::infinity())));
   }

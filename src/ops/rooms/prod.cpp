@@ -19,8 +19,10 @@ std::vector<Sample> samples() {
   all.push_back({{sample_tensor(u8, {3}, {200, 100, 3})}, {{}, false, u8}, "integers wrap around"});
   all.push_back({{sample_tensor(i32, {3}, {1, 2, 3})}, {{}, false, f32}, "dtype"});
   all.push_back({{sample_tensor(f64, {0}, {0})}, {{}, false, Attr()}, "empty: 1"});
-  all.push_back({{sample_tensor(f64, {40}, {1e-155, 1e-155, 1e300, 3e10})}, {{}, false, Attr()}, "overflow on the way"});
-  all.push_back({{sample_tensor(c128, {3}, {{1e200, 1e200}, {1e200, 0}, {0, 1e-300}})}, {{}, false, Attr()},
+  all.push_back(
+      {{sample_tensor(f64, {40}, {1e-155, 1e-155, 1e300, 3e10})}, {{}, false, Attr()}, "overflow on the way"});
+  all.push_back({{sample_tensor(c128, {3}, {{1e200, 1e200}, {1e200, 0}, {0, 1e-300}})},
+                 {{}, false, Attr()},
                  "overflow on the way"});
   all.push_back({{sample_tensor(f32, {2}, {1e30, -1e30})}, {{}, false, Attr()}, "the product overflows: inf"});
   all.push_back({{sample_tensor(f32, {3}, {0, 4, -3})}, {{}, false, Attr()}, "a zero factor"});

@@ -8,7 +8,7 @@ namespace {
 struct Signbit {
   template <class T>
   WP_FN bool apply(T a) {
-    return (std::bit_cast<FloatBits<T>>(a) >> (sizeof(T) * 8 - 1)) != 0;
+    return (std::bit_cast<simd::UnsignedOf<T>>(a) >> (sizeof(T) * 8 - 1)) != 0;
   }
 };
 constexpr simd::Loops loops = simd::loops1<Signbit>(simd::RealFloats{});

@@ -19,7 +19,8 @@ std::vector<Sample> samples() {
   all.push_back({{sample_tensor(u8, {4}, {200, 100, 7, 255})}, {{}, false, u8}, "integers wrap around"});
   all.push_back({{sample_tensor(i32, {3}, {1, 2, 3})}, {{}, false, f32}, "dtype"});
   all.push_back({{sample_tensor(f32, {2, 0}, {0})}, {Dims{1}, false, Attr()}, "empty: 0"});
-  all.push_back({{sample_tensor(f64, {3}, {1.5e308, 1.5e308, -1.75e308})}, {{}, false, Attr()}, "overflow on the way"});
+  all.push_back(
+      {{sample_tensor(f64, {3}, {1.5e308, 1.5e308, -1.75e308})}, {{}, false, Attr()}, "overflow on the way"});
   all.push_back({{sample_tensor(f32, {3}, {3e38, 3e38, -1e38})}, {{}, false, Attr()}, "the sum overflows: inf"});
   return all;
 }
@@ -30,7 +31,8 @@ const Op op_sum = {
     .name = "sum",
     .group = "statistical",
     .doc =
-        "The sum of elements over axes. Floats are added pairwise: the error grows with log n. It is infinite only if "
+        "The sum of elements over axes. Floats are added pairwise: the error grows with log n. It is infinite only "
+        "if "
         "the exact sum is beyond the dtype. Integers give i64 or u64 and wrap around.",
     .params = {{"x", kinds::any}},
     .attrs = reduction_attrs({total_attr()}),

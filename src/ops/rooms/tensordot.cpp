@@ -19,7 +19,7 @@ struct Axes {
       const std::int64_t n1 = x1.shape()[static_cast<std::size_t>(summed1[i])];
       const std::int64_t n2 = x2.shape()[static_cast<std::size_t>(summed2[i])];
       if (n1 != n2)
-        refuse<ShapeError>("WP-SHP-007", say("axes that are summed over together must have one length; axis ",
+        refuse<ShapeError>("WP-SHP-014", say("axes that are summed over together must have one length; axis ",
                                              summed1[i], " of x1 ", x1.shape(), " has ", n1, ", axis ", summed2[i],
                                              " of x2 ", x2.shape(), " has ", n2, "."));
     }

@@ -44,12 +44,9 @@ Op spread(Op op) {
   op.advice = "Select more elements, or a smaller correction.";
   op.flow = flow_reduction;
   op.saves_inputs = 1;
-  op.branches = {"correction",
-                 "far from zero",
-                 "all equal: 0",
-                 "squares overflow on the way",
-                 "tiny",
-                 "no more elements than correction: nan"};
+  op.branches = {"correction",   "far from zero",
+                 "all equal: 0", "squares overflow on the way",
+                 "tiny",         "no more elements than correction: nan"};
   return op;
 }
 
@@ -57,18 +54,16 @@ Op spread(Op op) {
 
 const Op op_var = spread({
     .name = "var",
-    .doc =
-        "The variance over axes, sum |x - mean|^2 / (N - correction), as exact for data far from zero as near it. "
-        "Integers and bool give f64, complex numbers a real result.",
+    .doc = "The variance over axes, sum |x - mean|^2 / (N - correction), as exact for data far from zero as near it. "
+           "Integers and bool give f64, complex numbers a real result.",
     .forward = [](Call& c) { run_reduction(c, var_table, as_float(c), 0, c.attr(2).real(), {&careful_var}); },
     .samples = [] { return samples(op_var); },
 });
 
 const Op op_std = spread({
     .name = "std",
-    .doc =
-        "The standard deviation over axes: the square root of var, without overflow or underflow of the squares. "
-        "Integers and bool give f64, complex numbers a real result.",
+    .doc = "The standard deviation over axes: the square root of var, without overflow or underflow of the squares. "
+           "Integers and bool give f64, complex numbers a real result.",
     .forward =
         [](Call& c) {
           const bool narrow = is(real_of(as_float(c)), kind(f16) | kind(bf16) | kind(f32));

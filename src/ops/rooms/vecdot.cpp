@@ -29,7 +29,7 @@ struct Shapes {
     axis2 = normal_axis(axis, c.in[1].ndim());
     k = x1[static_cast<std::size_t>(axis1)];
     if (const std::int64_t other = x2[static_cast<std::size_t>(axis2)]; other != k)
-      refuse<ShapeError>("WP-SHP-007", say("vectors must have one length along axis ", axis, "; got ", k, " and ",
+      refuse<ShapeError>("WP-SHP-014", say("vectors must have one length along axis ", axis, "; got ", k, " and ",
                                            other, " in x1 ", x1, ", x2 ", x2, "."));
     batch1 = without(x1, axis1);
     batch2 = without(x2, axis2);

@@ -10,7 +10,10 @@ namespace {
 struct Choose {
   template <class T>
   WP_FN T apply(bool c, T a, T b) {
-    return c ? a : b;
+    if constexpr (std::is_same_v<T, bool>)
+      return ((c & a) | (!c & b)) != 0;
+    else
+      return c ? a : b;
   }
 };
 constexpr simd::Loops loops = simd::loops3<Choose>(simd::AllTypes{});

@@ -1,0 +1,167 @@
+// Answers timing requests on stdin, so that it stays warm between them:
+//   op dtype shape checks milliseconds  →  nanoseconds per call (median of batches), or "missing"
+// The number of threads is WELLPOSED_THREADS; BENCH_CPU_TIME counts processor time instead of elapsed time. With
+// arguments instead (op dtype shape checks calls) it makes that many calls and ends: two such runs under callgrind
+// give the instructions per call.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "kernels/blas.hpp"
+#include "kernels/convert.hpp"
+#include "kernels/scan.hpp"
+#include "ops/dispatch.hpp"
+#include "wellposed/threads.hpp"
+#include "wellposed/wellposed.hpp"
+
+namespace {
+
+using Work = std::function<void()>;
+
+wp::Dims parse_shape(const std::string& text) {
+  wp::Dims shape;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, 'x');) shape.push_back(std::stoll(part));
+  return shape;
+}
+
+// Positive numbers: inside the domain of every function measured.
+wp::Tensor operand(wp::DType dtype, const wp::Dims& shape, unsigned seed) {
+  wp::Tensor t = wp::Tensor::adopt(wp::detail::make_node(dtype, shape));
+  std::mt19937 random(seed);
+  std::vector<double> values(static_cast<std::size_t>(t.size()));
+  for (double& v : values) v = std::uniform_real_distribution<double>(0.1, 1)(random);
+  wp::kernels::convert(t.node()->data, dtype, values.data(), wp::f64, 1, t.size());
+  return t;
+}
+
+// The references: what this machine's memory does, on the same threads. One piece per thread: memcpy then knows how
+// much it moves and may bypass the caches.
+std::int64_t piece_of(const wp::Tensor& x) {
+  return (static_cast<std::int64_t>(x.nbytes()) / wp::threads() / 256 + 1) * 256;
+}
+Work copy_bytes(const wp::Tensor& x) {
+  const wp::Tensor y = operand(x.dtype(), x.shape(), 2);
+  return [x, y] {
+    wp::parallel_for(static_cast<std::int64_t>(x.nbytes()), piece_of(x), [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(y.node()->data + begin, x.node()->data + begin, static_cast<std::size_t>(end - begin));
+    });
+  };
+}
+std::uint64_t fold(const char* data, std::int64_t bytes) {
+  typedef std::uint64_t Line __attribute__((vector_size(64), aligned(8), may_alias));
+  const auto* p = reinterpret_cast<const Line*>(data);
+  Line a{}, b{}, c{}, d{};
+  for (std::int64_t i = 0; i + 4 <= bytes / 64; i += 4) {
+    a |= p[i];
+    b |= p[i + 1];
+    c |= p[i + 2];
+    d |= p[i + 3];
+  }
+  a |= b | c | d;
+  return a[0] | a[1] | a[2] | a[3] | a[4] | a[5] | a[6] | a[7];
+}
+Work read_bytes(const wp::Tensor& x) {
+  return [x] {
+    std::atomic<std::uint64_t> seen{0};
+    wp::parallel_for(static_cast<std::int64_t>(x.nbytes()), piece_of(x), [&](std::int64_t begin, std::int64_t end) {
+      seen |= fold(x.node()->data + begin, end - begin);
+    });
+  };
+}
+
+wp::Attr default_of(const wp::AttrSpec& spec) {
+  if (!spec.required) return spec.fallback;
+  return spec.type == wp::AttrType::ints ? wp::Attr(wp::Dims{-1}) : wp::Attr(-1);
+}
+
+std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
+  const wp::Tensor x = operand(dtype, shape, 1);
+  if (name == "copy") return copy_bytes(x);
+  if (name == "read") return read_bytes(x);
+  if (name == "all_finite") return [x] { (void)wp::kernels::any_nonfinite(x.dtype(), x.node()->data, x.size()); };
+  const wp::Tensor y = operand(dtype, shape, 3);
+  if (name == "+") return [x, y] { (void)(x + y); };
+  const wp::Op* const op = wp::find_op(name);
+  if (!op) return std::nullopt;
+  std::vector<wp::Attr> attrs;
+  for (const wp::AttrSpec& spec : op->attrs) attrs.push_back(default_of(spec));
+  const std::size_t count = op->params.size();
+  return [x, y, op, attrs, count] {
+    const wp::Tensor* const in[] = {&x, &y};
+    (void)wp::call1(*op, wp::Inputs(in, count), attrs, {});
+  };
+}
+
+double now() {
+  static const clockid_t clock = std::getenv("BENCH_CPU_TIME") ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+double run(const Work& work, std::int64_t calls) {
+  const double start = now();
+  for (std::int64_t i = 0; i < calls; ++i) work();
+  return now() - start;
+}
+
+// As many calls as take 50 µs.
+std::int64_t batch_of(const Work& work) {
+  std::int64_t calls = 1;
+  while (run(work, calls) < 5e4) calls *= 2;
+  return calls;
+}
+// The median of the batches that the time allows.
+double measure(const Work& work, std::int64_t calls, double milliseconds) {
+  std::vector<double> times;
+  for (double total = 0; total < milliseconds * 1e6;) {
+    const double t = run(work, calls);
+    total += t;
+    times.push_back(t / static_cast<double>(calls));
+  }
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 6) {
+    const wp::checks level{std::string_view(argv[4])};
+    const auto work = work_of(argv[1], wp::parse_dtype(argv[2]), parse_shape(argv[3]));
+    if (!work) return 1;
+    for (long i = std::stol(argv[5]); i > 0; --i) (*work)();
+    return 0;
+  }
+  std::cout << "isa " << wp::simd::name(wp::simd::isa()) << ", BLAS core " << wp::blas::core_name() << ", threads "
+            << wp::threads() << std::endl;
+  std::string key;
+  std::optional<Work> work;  // of the last request: operands stay warm
+  std::int64_t calls = 1;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream in(line);
+    std::string name, dtype, shape, checks;
+    double milliseconds = 20;
+    in >> name >> dtype >> shape >> checks >> milliseconds;
+    const wp::checks level(checks);
+    if (const std::string wanted = name + " " + dtype + " " + shape; wanted != key) {
+      work = work_of(name, wp::parse_dtype(dtype), parse_shape(shape));
+      key = wanted;
+      if (work) calls = batch_of(*work);
+    }
+    if (work)
+      std::cout << measure(*work, calls, milliseconds) << std::endl;
+    else
+      std::cout << "missing" << std::endl;
+  }
+}

@@ -1,0 +1,14 @@
+// softmax, log_softmax and logsumexp of contiguous lines.
+#pragma once
+#include "kernels/reduce.hpp"
+
+namespace wp::kernels {
+
+// `count` lines of n elements each, dtype f32 or f64:
+//   y = exp(x − m) / Σ exp(x − m)   or, with `log`,   y = (x − m) − log Σ exp(x − m),   m = max x.
+void softmax(DType dtype, bool log, const void* x, void* y, std::int64_t count, std::int64_t n);
+
+// log Σ exp x as a reduction of f32 and f64.
+const Reductions& log_sums();
+
+}  // namespace wp::kernels

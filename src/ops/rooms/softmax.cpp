@@ -1,0 +1,74 @@
+#include "kernels/softmax.hpp"
+#include "ops/lines.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_softmax;
+extern const Op op_log_softmax;
+namespace {
+
+template <bool log>
+void forward(Call& c) {
+  const DType loop = line_dtype(c.in[0].dtype());
+  const auto lines = [](const LineBlock& b) {
+    kernels::softmax(*static_cast<const DType*>(b.context), log, b.in, b.out, b.count, b.n);
+  };
+  run_lines(c, c.in[0], loop, c.out[0], loop, axis_of(c), lines, &loop);
+}
+
+std::vector<Sample> samples(const Op& op) {
+  std::vector<Sample> all = line_samples(op, {1, 2.5, -3, 0.5, 700, 0.25, -7, 3, 0.125},
+                                         [](std::int64_t axis) { return std::vector<Attr>{axis}; });
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  all.push_back({{sample_tensor(f64, {3}, {1000, 1001, 999})}, {-1}, "exp x overflows"});
+  all.push_back({{sample_tensor(f32, {3}, {0, -20, -30})}, {-1}, "one element outweighs the rest"});
+  all.push_back({{sample_tensor(f64, {3}, {-inf, 0, 1})}, {-1}, "x = -inf: weight 0"});
+  all.push_back({{sample_tensor(f64, {2, 2}, {-inf, -inf, 0, 1})}, {-1}, "a line of -inf: nan"});
+  all.push_back({{sample_tensor(f64, {3}, {inf, 0, 1})}, {-1}, "x = inf: nan"});
+  all.push_back({{sample_tensor(f32, {3}, {nan, 0, 1})}, {-1}, "x = nan: nan"});
+  return all;
+}
+
+Op activation(Op op) {
+  op.group = "activation";
+  op.params = {{"x", kinds::real_floating}};
+  op.attrs = {axis_attr()};
+  op.infer = [](Call& c) {
+    axis_of(c);
+    c.output(c.in[0].dtype(), c.in[0].shape());
+  };
+  op.domain = "a finite largest element in each line (a line of -inf has no softmax)";
+  op.inside = [](std::span<const double> v) {
+    double most = -std::numeric_limits<double>::infinity();
+    for (const double x : v) most = std::max(most, x);
+    return std::isfinite(most);
+  };
+  op.advice =
+      "Leave at least one element of each line unmasked, or mask with a large negative number instead of -inf.";
+  op.flow = flow_line;
+  op.saves_outputs = 1;
+  op.branches = {"exp x overflows",    "one element outweighs the rest",
+                 "x = -inf: weight 0", "a line of -inf: nan",
+                 "x = inf: nan",       "x = nan: nan"};
+  return op;
+}
+
+}  // namespace
+
+const Op op_softmax = activation({
+    .name = "softmax",
+    .doc = "exp(x) / sum(exp(x)) along an axis, without overflow. A line of -inf gives NaN.",
+    .forward = forward<false>,
+    .samples = [] { return samples(op_softmax); },
+});
+
+const Op op_log_softmax = activation({
+    .name = "log_softmax",
+    .doc = "x - log(sum(exp(x))) along an axis: the logarithm of softmax, exact to the last digits also where "
+           "softmax is "
+           "nearly 0 or 1. A line of -inf gives NaN.",
+    .forward = forward<true>,
+    .samples = [] { return samples(op_log_softmax); },
+});
+
+}  // namespace wp

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Compiles and runs every ```cpp block of the documents; where a ```text block follows, it must be the output.
+
+    tests/docs/blocks.py TREE BUILD
+
+A block without main becomes the body of one. Its file is called example.cpp.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BLOCK = re.compile(r"^```cpp\n(.*?)^```\n(?:\n?^```text\n(.*?)^```)?", re.S | re.M)
+HEAD = "#include <wellposed/wellposed.hpp>\n#include <iostream>\n"
+
+
+def program(body):
+    return body if "int main" in body else HEAD + "using namespace wp;\nint main() {\n" + body + "}\n"
+
+
+def run_block(tree, build, body, folder):
+    (folder / "example.cpp").write_text(program(body))
+    compiled = subprocess.run(["g++", "-std=c++20", "-O0", "example.cpp", f"-I{tree}/include", f"-L{build}/lib", "-lwellposed",
+                               f"-Wl,-rpath,{build}/lib", "-o", "example"], cwd=folder, capture_output=True, text=True)
+    if compiled.returncode:
+        return None, "does not compile:\n" + compiled.stderr
+    done = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True)
+    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else None
+
+
+def main():
+    tree, build = map(pathlib.Path, sys.argv[1:3])
+    failed = ran = 0
+    for path in [tree / "README.md", tree / "CONTRIBUTING.md", *sorted((tree / "docs").glob("*.md"))]:
+        text = path.read_text()
+        for match in BLOCK.finditer(text):
+            where = f"{path.relative_to(tree)}:{text[:match.start()].count(chr(10)) + 1}"
+            with tempfile.TemporaryDirectory() as folder:
+                output, trouble = run_block(tree, build, match[1], pathlib.Path(folder))
+            if not trouble and match[2] is not None and output != match[2]:
+                trouble = f"prints\n{output}\nbut the document says\n{match[2]}"
+            ran += 1
+            if trouble:
+                failed += 1
+                print(f"{where}: {trouble}")
+    print(f"documents: {ran} blocks ran, {failed} failed")
+    sys.exit(bool(failed or not ran))
+
+
+if __name__ == "__main__":
+    main()

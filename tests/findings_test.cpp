@@ -1,0 +1,242 @@
+// Every code of docs/findings.md: a call that triggers it, and a neighbour that does not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "ops/dispatch.hpp"
+#include "wellposed/io.hpp"
+#include "wellposed/wellposed.hpp"
+
+namespace wp {
+namespace {
+
+// The code of the error or warning that f gives; empty: none.
+std::string code_of(const std::function<void()>& f) {
+  std::string code;
+  const FindingHandler before = on_finding([&](const Finding& finding) {
+    if (code.empty()) code = finding.code;
+  });
+  try {
+    f();
+  } catch (const Error& e) {
+    code = e.finding().code;
+  }
+  on_finding(before);
+  return code;
+}
+
+// Runs f with made values reported where they are made.
+std::function<void()> warned(const std::function<Tensor()>& f) {
+  return [f] {
+    const checks at("warn");
+    (void)f();
+  };
+}
+
+// Loads a file with this content.
+std::function<void()> loaded(const std::string& name, const std::string& content) {
+  return [name, content] {
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("wellposed_findings_" + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder / name, std::ios::binary) << content;
+    try {
+      (void)load((folder / name).string());
+    } catch (...) {
+      std::filesystem::remove_all(folder);
+      throw;
+    }
+    std::filesystem::remove_all(folder);
+  };
+}
+std::string npy(std::string header, const std::string& data) {
+  header.resize(117, ' ');
+  return std::string("\x93NUMPY\x01\x00", 8) + std::string("\x76\x00", 2) + header + "\n" + data;
+}
+const std::string two_doubles = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}";
+
+struct Row {
+  const char* code;
+  std::function<void()> trigger, neighbour;
+};
+
+void use(const Tensor&) {}
+void use(const Tensors&) {}
+void index_items(const Dims& items) {
+  const Tensor x{1.0, 2.0};
+  const Tensor* const in[] = {&x};
+  const Attr attrs[] = {Attr(items)};
+  (void)call(*find_op("index"), Inputs(in), attrs, {});
+}
+
+const std::vector<Row>& rows() {
+  static const Tensor m{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}, v{1.0, 2.0};
+  static const double inf = INFINITY;
+  static const std::vector<Row> all{
+      {"WP-ARG-001", [] { checks("loud"); }, [] { checks("warn"); }},
+      {"WP-ARG-002", [] { use(concat({})); }, [] { use(concat({v})); }},
+      {"WP-ARG-003",
+       [] {
+         use(permute_dims(m, {0, 0}));
+       },
+       [] {
+         use(permute_dims(m, {1, 0}));
+       }},
+      {"WP-ARG-004", [] { use(reshape(matrix_transpose(m), {6}, {.copy = false})); },
+       [] { use(reshape(m, {6}, {.copy = false})); }},
+      {"WP-ARG-005",
+       [] {
+         index_items({77, 1});
+       },
+       [] { use(v[{0}]); }},
+      {"WP-ARG-006",
+       [] {
+         Tensor x{1.0, 2.0};
+         x.at({0}) = 1.0;
+       },
+       [] {
+         Tensor x{1.0, 2.0};
+         x[{0}] = 1.0;
+       }},
+      {"WP-ARG-007", [] { use(einsum("i-j", {v})); }, [] { use(einsum("i->i", {v})); }},
+      {"WP-DOM-001", warned([] { return log(Tensor{0.0}); }), warned([] { return log(Tensor{5e-324}); })},
+      {"WP-DOM-002", [] { use(floor_divide(Tensor{1}, Tensor{0})); },
+       [] { use(floor_divide(Tensor{1.0}, Tensor{1.0})); }},
+      {"WP-DOM-003", [] { use(astype(Tensor{300.0}, u8)); }, [] { use(astype(Tensor{255.9}, u8)); }},
+      {"WP-DOM-004", [] { use(pow(Tensor{2}, Tensor{-1})); }, [] { use(pow(Tensor{2}, Tensor{0})); }},
+      {"WP-DTY-001", [] { parse_dtype("float"); }, [] { parse_dtype("float32"); }},
+      {"WP-DTY-002", [] { use(astype(Tensor{1}, u64) + Tensor{1}); },
+       [] { use(astype(Tensor{1}, u32) + Tensor{1}); }},
+      {"WP-DTY-003", [] { use(Tensor{1.0} & Tensor{1.0}); }, [] { use(Tensor{1} & Tensor{1}); }},
+      {"WP-DTY-004",
+       [] {
+         Tensor x{1, 2};
+         x[{0}] = 0.5;
+       },
+       [] {
+         Tensor x{1, 2};
+         x[{0}] = 5;
+       }},
+      {"WP-ESC-001", [] { (void)log(Tensor{0.0}).item<double>(); }, [] { (void)Tensor{-inf}.item<double>(); }},
+      {"WP-FIL-001", [] { (void)load("/nowhere/at/all/x.npy"); },
+       loaded("x.npy", npy(two_doubles, std::string(16, '\0')))},
+      {"WP-FMT-001", loaded("x.npy", "1,2,3\n"), loaded("x.csv", "1,2,3\n")},
+      {"WP-FMT-002", loaded("x.npy", npy("[1, 2]", std::string(16, '\0'))),
+       loaded("x.npy", npy(two_doubles, std::string(16, '\0')))},
+      {"WP-FMT-003", loaded("x.npy", npy(two_doubles, std::string(15, '\0'))),
+       loaded("x.npy", npy(two_doubles, std::string(16, '\0')))},
+      {"WP-FMT-004",
+       loaded("x.npy", npy("{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", std::string(16, '\0'))),
+       loaded("x.npy", npy(two_doubles, std::string(16, '\0')))},
+      {"WP-FMT-005", loaded("x.csv", "1,2,3\n4,5\n"), loaded("x.csv", "1,2,3\n4,5,6\n")},
+      {"WP-IDX-001", [] { use(sum(m, {.axis = 2})); }, [] { use(sum(m, {.axis = 1})); }},
+      {"WP-IDX-002", [] { use(take(v, Tensor{2}, {.axis = 0})); }, [] { use(take(v, Tensor{-2}, {.axis = 0})); }},
+      {"WP-IDX-003",
+       [] {
+         use(m[{0, 0, 0}]);
+       },
+       [] {
+         use(m[{0, 0}]);
+       }},
+      {"WP-IDX-004", [] { use(v[{Tensor{true}}]); },
+       [] {
+         use(v[{Tensor{true, false}}]);
+       }},
+      {"WP-MEM-001", [] { use(zeros({1'000'000'000'000'000})); }, [] { use(zeros({1000})); }},
+      {"WP-MEM-002",
+       [] {
+         use(zeros({std::int64_t{1} << 40, std::int64_t{1} << 40}));
+       },
+       [] {
+         use(zeros({std::int64_t{1} << 40, 0}));
+       }},
+      {"WP-NUM-001", warned([] { return exp(Tensor{1000.0}); }), warned([] { return exp(Tensor{709.0}); })},
+      {"WP-NUM-002", warned([] { return Tensor{inf} - Tensor{inf}; }),
+       warned([] { return Tensor{inf} + Tensor{inf}; })},
+      {"WP-SHP-001",
+       [] {
+         use(Tensor{1, 2} + Tensor{1, 2, 3});
+       },
+       [] {
+         use(Tensor{1, 2} + Tensor{1});
+       }},
+      {"WP-SHP-002", [] { use(zeros({-1})); }, [] { use(zeros({0})); }},
+      {"WP-SHP-003",
+       [] {
+         use(Tensor{{1, 2}, {3}});
+       },
+       [] {
+         use(Tensor{{1, 2}, {3, 4}});
+       }},
+      {"WP-SHP-004", [] { use(reshape(m, {5})); }, [] { use(reshape(m, {6})); }},
+      {"WP-SHP-005", [] { (void)v.item<double>(); }, [] { (void)Tensor{1.0}.item<double>(); }},
+      {"WP-SHP-006", [] { use(max(zeros({0}))); }, [] { use(sum(zeros({0}))); }},
+      {"WP-SHP-007", [] { use(squeeze(m, 0)); },
+       [] {
+         use(squeeze(zeros({1, 3}), 0));
+       }},
+      {"WP-SHP-008", [] { use(matrix_transpose(v)); }, [] { use(matrix_transpose(m)); }},
+      {"WP-SHP-009",
+       [] {
+         use(stack({v, Tensor{1.0}}));
+       },
+       [] {
+         use(stack({v, v}));
+       }},
+      {"WP-SHP-010",
+       [] {
+         use(repeat(v, Tensor{1, 2, 3}));
+       },
+       [] {
+         use(repeat(v, Tensor{1, 2}));
+       }},
+      {"WP-SHP-011", [] { use(meshgrid({m})); }, [] { use(meshgrid({v})); }},
+      {"WP-SHP-012", [] { use(take_along_axis(m, Tensor{0})); },
+       [] {
+         use(take_along_axis(m, Tensor{{0}, {1}}));
+       }},
+      {"WP-SHP-013",
+       [] {
+         use(einsum("ij,jk", {m, m}));
+       },
+       [] {
+         use(einsum("ij,kj", {m, m}));
+       }},
+      {"WP-SHP-014", [] { use(matmul(m, m)); }, [] { use(matmul(m, matrix_transpose(m))); }},
+  };
+  return all;
+}
+
+TEST(Findings, EachHasATriggerAndANeighbourThatDoesNotTriggerIt) {
+  for (const Row& row : rows()) {
+    EXPECT_EQ(code_of(row.trigger), row.code);
+    EXPECT_EQ(code_of(row.neighbour), "") << "the neighbour of " << row.code;
+  }
+}
+
+std::set<std::string> codes_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::regex pattern("WP-[A-Z]{3}-[0-9]{3}");
+  return {std::sregex_token_iterator(text.begin(), text.end(), pattern), std::sregex_token_iterator()};
+}
+
+TEST(Findings, AreTheOnesThatTheDocumentsListAndTheSourceRaises) {
+  const std::filesystem::path tree = WP_SOURCE_TREE;
+  std::set<std::string> raised, tested;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tree / "src"))
+    if (entry.is_regular_file()) raised.merge(codes_in(entry.path()));
+  for (const Row& row : rows()) tested.insert(row.code);
+  EXPECT_EQ(codes_in(tree / "docs/findings.md"), raised);
+  EXPECT_EQ(tested, raised);
+}
+
+}  // namespace
+}  // namespace wp
