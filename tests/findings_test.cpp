@@ -105,7 +105,7 @@ const std::vector<Row>& rows() {
          Tensor x{1.0, 2.0};
          x[{0}] = 1.0;
        }},
-      {"WP-ARG-007", [] { use(einsum("i-j", {v})); }, [] { use(einsum("i->i", {v})); }},
+      {"WP-ARG-007", [] { use(einsum({v}, "i-j")); }, [] { use(einsum({v}, "i->i")); }},
       {"WP-DOM-001", warned([] { return log(Tensor{0.0}); }), warned([] { return log(Tensor{5e-324}); })},
       {"WP-DOM-002", [] { use(floor_divide(Tensor{1}, Tensor{0})); },
        [] { use(floor_divide(Tensor{1.0}, Tensor{1.0})); }},
@@ -204,10 +204,10 @@ const std::vector<Row>& rows() {
        }},
       {"WP-SHP-013",
        [] {
-         use(einsum("ij,jk", {m, m}));
+         use(einsum({m, m}, "ij,jk"));
        },
        [] {
-         use(einsum("ij,kj", {m, m}));
+         use(einsum({m, m}, "ij,kj"));
        }},
       {"WP-SHP-014", [] { use(matmul(m, m)); }, [] { use(matmul(m, matrix_transpose(m))); }},
   };

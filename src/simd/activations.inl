@@ -58,7 +58,7 @@ WP_PACK Vec<T> erfc_roughly(Vec<T> a) {
   const Two<T> square = two_product<T>(a, a);
   const Scaled<T> e = exp_parts<T>(-square.high, -square.low);
   const Vec<T> mills = normal_tail<T>(a * T(1.4142135623730951));
-  return scale<T>(fma(mills, e.rest, mills), e.n + 1);
+  return scale<T>(fma(mills, e.rest, mills), std::bit_cast<Int<T>>(add_bits<T>(e.n, Int<T>{} + 1)));
 }
 // x + x P(x²) up to 1, 1 − erfc(|x|) beyond.
 template <class T>

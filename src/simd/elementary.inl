@@ -9,6 +9,15 @@ template <class T>
 WP_PACK Int<T> bits(Vec<T> v) {
   return std::bit_cast<Int<T>>(v);
 }
+// Sums of bit patterns wrap around: lanes that hold Inf or NaN go through too, and are replaced afterwards.
+template <class T>
+WP_PACK Uint<T> add_bits(Int<T> a, Int<T> b) {
+  return std::bit_cast<Uint<T>>(a) + std::bit_cast<Uint<T>>(b);
+}
+template <class T>
+WP_PACK Uint<T> subtract_bits(Int<T> a, Int<T> b) {
+  return std::bit_cast<Uint<T>>(a) - std::bit_cast<Uint<T>>(b);
+}
 template <class T>
 WP_PACK Vec<T> absolute(Vec<T> x) {
   return std::bit_cast<Vec<T>>(bits<T>(x) & Format<T>::magnitude);
@@ -73,18 +82,18 @@ struct Scaled {
 };
 template <class T>
 WP_PACK Vec<T> power_of_two(Int<T> n) {
-  return std::bit_cast<Vec<T>>((n + Format<T>::bias) << Format<T>::mantissa);
+  return std::bit_cast<Vec<T>>(add_bits<T>(n, Int<T>{} + Format<T>::bias) << Format<T>::mantissa);
 }
 // Two factors, each a normal number: the last product rounds once, into the denormals too. |n| < 2 · bias.
 template <class T>
 WP_PACK Vec<T> scale(Vec<T> p, Int<T> n) {
-  const Int<T> half = std::bit_cast<Int<T>>(std::bit_cast<Uint<T>>(n + 4096) >> 1) - 2048;
-  return p * power_of_two<T>(half) * power_of_two<T>(n - half);
+  const Int<T> half = std::bit_cast<Int<T>>(add_bits<T>(n, Int<T>{} + 4096) >> 1) - 2048;
+  return p * power_of_two<T>(half) * power_of_two<T>(std::bit_cast<Int<T>>(subtract_bits<T>(n, half)));
 }
 // The same where p and p · 2ⁿ are normal (NaN is not): adds to the exponent.
 template <class T>
 WP_PACK Vec<T> scale_normal(Vec<T> p, Int<T> n) {
-  return std::bit_cast<Vec<T>>(bits<T>(p) + (n << Format<T>::mantissa));
+  return std::bit_cast<Vec<T>>(std::bit_cast<Uint<T>>(p) + (std::bit_cast<Uint<T>>(n) << Format<T>::mantissa));
 }
 
 // e^(x + tail), |tail| ≤ ulp(x): n = round(x / ln 2), r = x − n ln 2 (Cody and Waite), p = 1 + r + r² q(r).
@@ -95,7 +104,7 @@ WP_PACK Scaled<T> exp_parts(Vec<T> x, Tail... tail) {
   const Vec<T> head = fma(k, all<T>(-Format<T>::ln2_high), x);
   const Vec<T> r = fma(k, all<T>(-Format<T>::ln2_low), (head + ... + tail));
   const Vec<T> rest = fma(r * r, polynomial<T>(r, Format<T>::exp), r);
-  return {rest + T(1), bits<T>(t) - bits<T>(round), rest};
+  return {rest + T(1), std::bit_cast<Int<T>>(subtract_bits<T>(bits<T>(t), bits<T>(round))), rest};
 }
 template <class T>
 WP_PACK Vec<T> exp(Vec<T> x) {
@@ -128,9 +137,9 @@ WP_PACK Vec<T> log_parts(Vec<T> k, Vec<T> f) {
 template <class T>
 WP_PACK Vec<T> log_normal(Vec<T> x, Vec<T> shift) {
   constexpr auto half_root = Format<T>::sqrt_half_bits, one = Format<T>::one_bits;
-  const Int<T> moved = bits<T>(x) + (one - half_root);  // the exponent steps at √½, not at 1
-  const Uint<T> k = std::bit_cast<Uint<T>>(moved) >> Format<T>::mantissa;
-  const Vec<T> m = std::bit_cast<Vec<T>>((moved & Format<T>::mantissa_bits) + half_root);
+  const Uint<T> moved = add_bits<T>(bits<T>(x), Int<T>{} + (one - half_root));  // the exponent steps at √½, not at 1
+  const Uint<T> k = moved >> Format<T>::mantissa;
+  const Vec<T> m = std::bit_cast<Vec<T>>((std::bit_cast<Int<T>>(moved) & Format<T>::mantissa_bits) + half_root);
   const Vec<T> exponent =
       std::bit_cast<Vec<T>>(std::bit_cast<Int<T>>(k) | Format<T>::integer_bits) - (Format<T>::integer_base + Format<T>::bias);
   return log_parts<T>(exponent + shift, m - T(1));

@@ -36,7 +36,7 @@ WP_PACK Vec<T> patched(Vec<T> x) {
     constexpr T high = Format<T>::exp_overflow - 10;
     if (any(a > high)) [[unlikely]] {
       const Scaled<T> e = exp_parts<T>(at_most<T>(a, Format<T>::exp_overflow + 2));
-      const Vec<T> far = scale<T>(e.p, e.n - 1);
+      const Vec<T> far = scale<T>(e.p, std::bit_cast<Int<T>>(subtract_bits<T>(e.n, Int<T>{} + 1)));
       y = a > high ? (f == Fn::sinh ? with_sign<T>(far, x) : far) : y;
     }
   }
