@@ -12,8 +12,9 @@
   X(expm1, u10)                                                                                                      \
   X(log2, u10)                                                                                                       \
   X(log10, u10)                                                                                                      \
-  X(log1p, u10) X(sin, u10) X(cos, u10) X(tan, u10) X(asin, u10) X(acos, u10) X(atan, u10) X(sinh, u10) X(cosh, u10) \
-      X(asinh, u10) X(acosh, u10) X(atanh, u10) X(erfc, u15) X(lgamma, u10) X(cbrt, u10)
+  X(log1p, u10)                                                                                                      \
+  X(sin, u10) X(cos, u10) X(tan, u10) X(asin, u10) X(acos, u10) X(atan, u10) X(sinh, u10) X(cosh, u10) X(asinh, u10) \
+      X(acosh, u10) X(atanh, u10) X(erfc, u15) X(lgamma, u10) X(cbrt, u10)
 #define WP_SLEEF2(X) X(pow, u10) X(atan2, u10) X(hypot, u05)
 #define WP_OWN1(X) \
   X(exp, )         \
