@@ -45,8 +45,7 @@ void check_bound(const Call& c, std::size_t i) {
   const Tensor& bound = c.in[i];
   if (!bound.defined()) return;
   const DType from = bound.dtype();
-  const bool floats = is_floating(c.key);
-  if (floats ? true : is_integer(from) && (bound.node()->weak || can_cast(from, c.key))) return;
+  if (is_floating(c.key) || (is_integer(from) && (bound.node()->weak || can_cast(from, c.key)))) return;
   refuse<DtypeError>(
       "WP-DTY-003",
       say(c.op.params[i].name, " must fit the dtype of x, ", c.key, "; got ", from, " ", bound.shape(), "."),

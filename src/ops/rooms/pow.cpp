@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "ops/arithmetic.hpp"
 #include "ops/elementwise.hpp"
@@ -55,20 +56,18 @@ void power(void* const* p, std::int64_t n, simd::Status* status) {
   for (std::int64_t at = 0; at < n; at += block) {
     const std::int64_t m = std::min(block, n - at);
     const T* const e = y + at;
-    int alike = 0, simple = 0;
-    for (std::int64_t i = 0; i < m; ++i) {
-      alike += e[i] == e[0];
-      simple += is_simple(e[i]);
-    }
     void* const all[] = {const_cast<T*>(x + at), const_cast<T*>(e), r + at};
-    void* const both[] = {all[0], all[2]};
-    if (simple == m && alike == m) {
-      (e[0] == T(2) ? square : e[0] == T(1) ? same : e[0] == T(-1) ? inverse : half)(both, m, status);
+    if (std::memcmp(e, e + 1, static_cast<std::size_t>(m - 1) * sizeof(T)) == 0) {  // one exponent
+      void* const both[] = {all[0], all[2]};
+      if (is_simple(e[0]))
+        (e[0] == T(2) ? square : e[0] == T(1) ? same : e[0] == T(-1) ? inverse : half)(both, m, status);
+      else
+        general(all, m, status);
       continue;
     }
     general(all, m, status);
     typename simd::Watch<T>::State seen = 0;
-    for (std::int64_t i = 0; simple && i < m; ++i)
+    for (std::int64_t i = 0; i < m; ++i)
       if (is_simple(e[i])) {
         r[at + i] = simple_power(x[at + i], e[i]);
         simd::Watch<T>::see(r[at + i], seen);
