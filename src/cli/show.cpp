@@ -3,9 +3,6 @@
 #include <iostream>
 #include <vector>
 
-#include "base/text.hpp"
-#include "tensor/note.hpp"
-
 namespace wp::cli {
 namespace {
 
@@ -26,18 +23,6 @@ std::size_t indent_of(std::string_view line) {
 // The end of a statement that began before, or nothing: not worth a line.
 bool is_rest(std::string_view line) {
   return line.find_first_not_of(" })(;") == std::string_view::npos;
-}
-
-// Nested brackets, every element in full; the tour's tensors are small.
-std::string brackets(const Tensor& t, std::int64_t axis, std::int64_t& element) {
-  if (axis == t.ndim()) return text_at(t, element++);
-  std::string out = "[";
-  for (std::int64_t i = 0; i < t.shape(axis); ++i) {
-    if (i && axis + 1 < t.ndim()) out.append(",\n").append(static_cast<std::size_t>(axis + 1), ' ');
-    if (i && axis + 1 == t.ndim()) out += ", ";
-    out += brackets(t, axis + 1, element);
-  }
-  return out + "]";
 }
 
 }  // namespace
@@ -89,8 +74,7 @@ void Show::operator()(std::string_view value, std::source_location here) {
 }
 
 void Show::operator()(const Tensor& value, std::source_location here) {
-  std::int64_t element = 0;
-  (*this)(say(brackets(value, 0, element), "   ", value.dtype(), " ", value.shape()), here);
+  (*this)(value.to_string(), here);
 }
 
 }  // namespace wp::cli

@@ -19,6 +19,12 @@ void tensors(Show& show) {
   const Tensor b = a + Tensor{10, 20, 30};
   show(b);
   show(b + 0.5);
+  show.words("Indexing is NumPy's. Tensors are values: writing to one leaves others that shared its memory alone.");
+  show(b[{1, slice(0, 2)}]);
+  Tensor c = b;
+  c[{slice(), 0}] = -1;
+  show(c);
+  show(b);
   show.words("Reductions and views follow the array API standard. Floats are added pairwise.");
   show(sum(b, {.axis = 1}));
   show(permute_dims(b, {1, 0}));
@@ -54,7 +60,8 @@ void blame(Show& show) {
   } catch (const NonFiniteError& error) {
     show(error.what());
   }
-  show.words("Inf that is meant is not blamed.");
+  show.words("Printing never raises: a footnote names the source. Inf that is meant is not blamed.");
+  show(log(data));
   const Tensor meant = [&] {
     const allow_nonfinite here;
     return log(data);
