@@ -86,46 +86,80 @@ void copy_rows(const Layout& l, T* dst, const T* src, std::int64_t begin, std::i
   if (stream) simd::stream_fence();
 }
 
-// A K × K tile, K elements being one cache line: every line of src is read once and every line of dst written once,
-// whatever the strides do to the cache's sets. `next` is the tile whose lines are asked for meanwhile.
-template <class T, int K>
-void tile(T* __restrict d, std::int64_t d_row, const T* __restrict s, std::int64_t s_row, std::int64_t s_col,
-          const T* next, bool stream) {
-  constexpr int n = simd::kSquare<T>;
+template <class T>
+inline constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));  // elements of a cache line
+
+// Writes a square of one line per row past the caches; `next` is asked for meanwhile. src runs along rows.
+template <class T>
+void stream_tile(T* __restrict d, std::int64_t d_row, const T* __restrict s, std::int64_t s_col, const T* next) {
+  constexpr std::int64_t K = kLine<T>, n = simd::kSquare<T>;
   alignas(64) T block[K][K];
-  if (s_row != 1) {
-    for (int c = 0; c < K; ++c)
-      for (int r = 0; r < K; ++r) block[r][c] = s[c * s_col + r * s_row];
-    for (int r = 0; r < K; ++r) std::memcpy(d + r * d_row, block[r], sizeof block[r]);
-    return;
-  }
-  for (int c = 0; c < K; ++c) __builtin_prefetch(next + c * s_col);
-  for (int c = 0; c < K; ++c) std::memcpy(block[c], s + c * s_col, sizeof block[c]);
-  for (int r = 0; r < K; r += n) {
+  for (std::int64_t c = 0; c < K; ++c) __builtin_prefetch(next + c * s_col);
+  for (std::int64_t c = 0; c < K; ++c) std::memcpy(block[c], s + c * s_col, sizeof block[c]);
+  for (std::int64_t r = 0; r < K; r += n) {
     alignas(64) T lines[n][K];
-    for (int c = 0; c < K; c += n) simd::transpose_square(&lines[0][c], K, &block[c][r], K);
-    for (int i = 0; i < n; ++i)
-      if (stream)
-        simd::stream_line(d + (r + i) * d_row, lines[i]);
-      else
-        std::memcpy(d + (r + i) * d_row, lines[i], sizeof lines[i]);
+    for (std::int64_t c = 0; c < K; c += n) simd::transpose_square(&lines[0][c], K, &block[c][r], K);
+    for (std::int64_t i = 0; i < n; ++i) simd::stream_line(d + (r + i) * d_row, lines[i]);
   }
+}
+
+struct Block {  // of a matrix whose rows lie along dst and whose columns along src
+  std::int64_t d_row, s_row, s_col, rows, cols;
+};
+
+// Rows of 1 KiB are put together in the second cache and written in one run each. Good for any stride, also those
+// that map all rows to one set of the cache, and for rows that do not start on a line.
+template <class T>
+void copy_block(const Block& b, T* d, const T* s, bool stream) {
+  constexpr std::int64_t kRows = 64, kCols = 16 * kLine<T>, kPitch = kCols + kLine<T>, n = simd::kSquare<T>;
+  alignas(64) T buffer[kRows * kPitch];
+  for (std::int64_t r0 = 0; r0 < b.rows; r0 += kRows)
+    for (std::int64_t c0 = 0; c0 < b.cols; c0 += kCols) {
+      const std::int64_t rows = std::min(kRows, b.rows - r0), cols = std::min(kCols, b.cols - c0);
+      const T* const from = s + r0 * b.s_row + c0 * b.s_col;
+      const std::int64_t whole_rows = b.s_row == 1 ? rows / n * n : 0, whole_cols = cols / n * n;
+      for (std::int64_t c = 0; c < whole_cols; c += n) {
+        const std::int64_t ahead = std::min(c + 2 * n, cols - n);
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t r = 0; r < whole_rows; r += kLine<T>)
+            __builtin_prefetch(from + (ahead + i) * b.s_col + r);
+        for (std::int64_t r = 0; r < whole_rows; r += n)
+          simd::transpose_square(buffer + r * kPitch + c, kPitch, from + c * b.s_col + r, b.s_col);
+      }
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = r < whole_rows ? whole_cols : 0; c < cols; ++c)
+          buffer[r * kPitch + c] = from[r * b.s_row + c * b.s_col];
+      for (std::int64_t r = 0; r < rows; ++r) {
+        T* const to = d + (r0 + r) * b.d_row + c0;
+        if (stream)
+          simd::stream_copy(to, buffer + r * kPitch, static_cast<std::size_t>(cols) * sizeof(T));
+        else
+          std::memcpy(to, buffer + r * kPitch, static_cast<std::size_t>(cols) * sizeof(T));
+      }
+    }
+}
+
+// Whether lines can be streamed one by one: they start on a boundary, and rows do not share the sets of the cache.
+template <class T>
+bool streams_lines(const Block& b, const T* d) {
+  constexpr std::int64_t K = kLine<T>;
+  return b.s_row == 1 && reinterpret_cast<std::uintptr_t>(d) % 64 == 0 && b.d_row % K == 0 && b.rows % K == 0 &&
+         b.cols % K == 0 && b.s_col % (64 * K) != 0;
 }
 
 // dst runs along the last axis, src along `fast`. Pieces are long along `fast`, so that src is read in long runs.
 template <class T>
 void copy_blocks(const Layout& l, std::size_t fast, T* dst, const T* src) {
-  constexpr std::int64_t K = 64 / static_cast<std::int64_t>(sizeof(T)), kRows = 1024, kCols = 256;
+  constexpr std::int64_t K = kLine<T>, kRows = 1024, kCols = 256;
   const std::size_t last = l.shape.size() - 1;
   const std::int64_t rows = l.shape[fast], cols = l.shape[last];
   const std::int64_t strips = (rows + kRows - 1) / kRows, parts = (cols + kCols - 1) / kCols;
-  const std::int64_t dr = l.to[fast], sr = l.from[fast], sc = l.from[last];
   const bool large = static_cast<std::size_t>(l.count) * sizeof(T) >= simd::stream_threshold();
   const auto piece = [&](std::int64_t number) {
-    const std::int64_t row0 = number % strips * kRows, row1 = std::min(rows, row0 + kRows);
-    const std::int64_t col0 = number / strips % parts * kCols, col1 = std::min(cols, col0 + kCols);
-    T* d = dst;
-    const T* s = src;
+    const std::int64_t row = number % strips * kRows, col = number / strips % parts * kCols;
+    const Block b{l.to[fast], l.from[fast], l.from[last], std::min(kRows, rows - row), std::min(kCols, cols - col)};
+    T* d = dst + row * b.d_row + col;
+    const T* s = src + row * b.s_row + col * b.s_col;
     std::int64_t rest = number / strips / parts;
     for (std::size_t k = last; k-- > 0;) {
       if (k == fast) continue;
@@ -133,18 +167,15 @@ void copy_blocks(const Layout& l, std::size_t fast, T* dst, const T* src) {
       s += rest % l.shape[k] * l.from[k];
       rest /= l.shape[k];
     }
-    const bool stream = large && reinterpret_cast<std::uintptr_t>(d) % 64 == 0 && dr % K == 0;
-    for (std::int64_t c = col0; c < col1; c += K)
-      for (std::int64_t r = row0; r < row1; r += K) {
-        if (c + K <= col1 && r + K <= row1) {
-          const std::int64_t ahead = c + 2 * K <= col1 ? c + K : c;
-          tile<T, K>(d + r * dr + c, dr, s + r * sr + c * sc, sr, sc, s + r * sr + ahead * sc, stream);
-          continue;
-        }
-        for (std::int64_t i = r; i < std::min(r + K, row1); ++i)
-          for (std::int64_t j = c; j < std::min(c + K, col1); ++j) d[i * dr + j] = s[i * sr + j * sc];
-      }
-    if (stream) simd::stream_fence();
+    if (large && streams_lines(b, d)) {
+      for (std::int64_t c = 0; c < b.cols; c += K)
+        for (std::int64_t r = 0; r < b.rows; r += K)
+          stream_tile(d + r * b.d_row + c, b.d_row, s + r + c * b.s_col, b.s_col,
+                      s + r + (c + K < b.cols ? c + K : c) * b.s_col);
+    } else {
+      copy_block(b, d, s, large);
+    }
+    if (large) simd::stream_fence();
   };
   const std::int64_t size = std::min(rows, kRows) * std::min(cols, kCols);
   parallel_for(l.count / rows / cols * strips * parts, std::max<std::int64_t>(1, kPiece / size),
