@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -36,11 +37,23 @@ void stream_copy(void* dst, const void* src, std::size_t bytes) noexcept {
 void stream_fence() noexcept {}
 #endif
 
+namespace {
+
+// What the kernel says of the last cache that this CPU shares; sysconf counts all caches of the socket.
+std::size_t last_cache() noexcept {
+  std::size_t kib = 0;
+  if (FILE* f = std::fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re")) {
+    if (std::fscanf(f, "%zuK", &kib) != 1) kib = 0;
+    std::fclose(f);
+  }
+  const long cache = kib ? static_cast<long>(kib * 1024) : sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return cache > 0 ? static_cast<std::size_t>(cache) : 0;
+}
+
+}  // namespace
+
 std::size_t stream_threshold() noexcept {
-  static const std::size_t bytes = [] {
-    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return std::max<std::size_t>(cache > 0 ? static_cast<std::size_t>(cache) : 0, std::size_t{16} << 20);
-  }();
+  static const std::size_t bytes = std::max(last_cache(), std::size_t{16} << 20);
   return bytes;
 }
 

@@ -1,7 +1,7 @@
 // Transposes a square of elements that fits into registers.
 #pragma once
 #include <cstdint>
-#include <type_traits>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -52,6 +52,16 @@ template <class T>
 #endif
   for (int c = 0; c < n; ++c)
     for (int r = 0; r < n; ++r) d[r * d_row + c] = s[c * s_row + r];
+}
+
+// Writes 64 bytes to a 64-byte boundary past the caches (see stream.hpp).
+[[gnu::always_inline]] inline void stream_line(void* d, const void* s) {
+#if defined(__x86_64__)
+  for (int k = 0; k < 4; ++k)
+    _mm_stream_si128(static_cast<__m128i*>(d) + k, _mm_loadu_si128(static_cast<const __m128i*>(s) + k));
+#else
+  std::memcpy(d, s, 64);
+#endif
 }
 
 }  // namespace wp::simd
