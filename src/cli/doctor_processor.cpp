@@ -113,14 +113,17 @@ Line threads_speed_line(double one_core) {
   double load = 0;
   getloadavg(&load, 1);
   const int n = std::min(threads(), usable_cores());
+  Line l{"gemm f64, all", ""};
+  l.numbers = {{"expected", one_core * n}, {"unit", "FLOP/s"}, {"load", load}};
+  if (load > 0.3 * usable_cores()) {
+    l.value = fmt::format("not measured: other work loads the machine ({:.1f} on {})", load,
+                          plural(usable_cores(), "core"));
+    return l;
+  }
   const double measured = measure_gemm_threads(n);
-  Line l{"gemm f64, all", fmt::format("{:.1f} GFLOP/s on {}", measured * 1e-9, plural(n, "thread"))};
-  l.numbers = {{"measured", measured}, {"expected", one_core * n}, {"unit", "FLOP/s"}, {"load", load}};
-  const bool busy = load > 0.3 * usable_cores();
-  if (busy)
-    l.value += fmt::format(" (not judged: other work loads the machine, {:.1f} on {})", load,
-                           plural(usable_cores(), "core"));
-  else if (measured < 0.5 * one_core * n)
+  l.value = fmt::format("{:.1f} GFLOP/s on {}", measured * 1e-9, plural(n, "thread"));
+  l.numbers["measured"] = measured;
+  if (measured < 0.5 * one_core * n)
     l.fix = fmt::format(
         "{:.1f} GFLOP/s are expected. The cores may be halves of fewer real ones (hyper-threads): try "
         "WELLPOSED_THREADS={}.",
