@@ -37,7 +37,8 @@ std::string leaving(const Tensor& t) {
   return raised([&] { (void)t.to_vector<double>(); });
 }
 
-// ---- made -----------------------------------------------------------------------------------------------------------
+// ---- made
+// -----------------------------------------------------------------------------------------------------------
 
 TEST_F(Checks, AnInfMadeFromFiniteOperandsRaisesWhereItLeaves) {
   const scope outer("train");
@@ -78,7 +79,8 @@ TEST_F(Checks, ASumThatOverflowsIsBlamedOnTheSum) {
   EXPECT_NE(text.find("2 elements of x"), std::string::npos) << text;
 }
 
-// ---- given ----------------------------------------------------------------------------------------------------------
+// ---- given
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(Checks, GivenValuesAndWhatInheritsFromThemLeaveInSilence) {
   EXPECT_EQ(leaving(Tensor{1.0, inf, nan}), "");
@@ -113,7 +115,8 @@ TEST_F(Checks, GivenAndMadeElementsOfOneTensorAreKeptApart) {
   EXPECT_NE(leaving(mixed), "");
 }
 
-// ---- only elements that leave count -----------------------------------------------------------------------------------
+// ---- only elements that leave count
+// -----------------------------------------------------------------------------------
 
 TEST_F(Checks, WhatWhereMinMaxAndIndexingDropHasNotEscaped) {
   const Tensor x{0.0, 1.0};
@@ -134,7 +137,8 @@ TEST_F(Checks, ViewsAndCopiesCarryTheNoteToTheirElements) {
   EXPECT_EQ(leaving(concat({y, y})[{3, 1}]), "");
 }
 
-// ---- sinks ------------------------------------------------------------------------------------------------------------
+// ---- sinks
+// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(Checks, ItemAndConversionsRaiseForMadeValues) {
   const Tensor y = log(Tensor{0.0})[{0}];
@@ -165,7 +169,8 @@ TEST_F(Checks, ReadingTheMemoryWarnsForMadeValuesOnly) {
   EXPECT_EQ(seen_.size(), 1U);
 }
 
-// ---- comparing --------------------------------------------------------------------------------------------------------
+// ---- comparing
+// --------------------------------------------------------------------------------------------------------
 
 TEST_F(Checks, ComparingAMadeNanGivesTheStandardResultAndRaisesWhenItDecides) {
   const Tensor x{-1.0, 4.0};
@@ -197,7 +202,8 @@ TEST_F(Checks, CastingNanOrInfToAnIntegerIsRefusedAtEveryLevel) {
   }
 }
 
-// ---- levels -----------------------------------------------------------------------------------------------------------
+// ---- levels
+// -----------------------------------------------------------------------------------------------------------
 
 TEST_F(Checks, OffSaysNothing) {
   const checks off("off");
@@ -252,7 +258,8 @@ TEST(ChecksDeathTest, TheEnvironmentSetsTheDefaultLevel) {
   unsetenv("WELLPOSED_CHECKS");
 }
 
-// ---- threads ----------------------------------------------------------------------------------------------------------
+// ---- threads
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(Checks, ThreadsKeepTheirScopesApartAndAttachHandsThemOn) {
   const scope here("main");

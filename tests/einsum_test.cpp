@@ -103,7 +103,7 @@ TEST(Einsum, IsExactOnIntegersByDefinition) {
     }
     Dims shape;
     const std::vector<std::int64_t> want = by_definition(c.text, list, shape);
-    const Tensor got = wp::einsum(operands, c.text);
+    const Tensor got = wp::einsum(c.text, operands);
     EXPECT_EQ(got.shape(), shape) << c.text;
     EXPECT_EQ(got.to_vector<std::int64_t>(), want) << c.text;
   }
@@ -117,7 +117,7 @@ TEST(Einsum, TakesOperandsOfAnyLayout) {
       plain.push_back(t);
       turned.push_back(t.ndim() < 2 ? t : laid_out(t, layouts[i % 3 + 1]));
     }
-    EXPECT_EQ(bits(wp::einsum(plain, c.text)), bits(wp::einsum(turned, c.text))) << c.text;
+    EXPECT_EQ(bits(wp::einsum(c.text, plain)), bits(wp::einsum(c.text, turned))) << c.text;
   }
 }
 
@@ -125,21 +125,21 @@ TEST(Einsum, HasTheSameBitsForOneAndTwoThreads) {
   const int before = wp::threads();
   const Tensor a = random<double>({90, 110}, 1), b = random<double>({110, 80}, 2), c = random<double>({80, 130}, 3);
   wp::set_threads(1);
-  const std::vector<char> want = bits(wp::einsum({a, b, c}, "ij,jk,kl->li"));
+  const std::vector<char> want = bits(wp::einsum("ij,jk,kl->li", {a, b, c}));
   wp::set_threads(2);
-  EXPECT_EQ(bits(wp::einsum({a, b, c}, "ij,jk,kl->li")), want);
+  EXPECT_EQ(bits(wp::einsum("ij,jk,kl->li", {a, b, c})), want);
   wp::set_threads(before);
 }
 
 TEST(Einsum, MatrixProductHasTheBitsOfMatmul) {
   const Tensor a = random<float>({5, 40, 30}, 1), b = random<float>({5, 30, 50}, 2);
-  EXPECT_EQ(bits(wp::einsum({a, b}, "bij,bjk->bik")), bits(wp::matmul(a, b)));
-  EXPECT_EQ(bits(wp::einsum({a, b}, "...ij,...jk")), bits(wp::matmul(a, b)));
+  EXPECT_EQ(bits(wp::einsum("bij,bjk->bik", {a, b})), bits(wp::matmul(a, b)));
+  EXPECT_EQ(bits(wp::einsum("...ij,...jk", {a, b})), bits(wp::matmul(a, b)));
 }
 
 void expect_refused(const wp::Tensors& operands, const char* text, const std::string& part) {
   try {
-    wp::einsum(operands, text);
+    wp::einsum(text, operands);
     FAIL() << text << " was taken";
   } catch (const wp::Error& e) {
     EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
@@ -170,7 +170,7 @@ TEST(Einsum, RefusesBadNotation) {
 TEST(Einsum, RoundsF16OnceAtTheEnd) {
   Tensor half = Tensor::adopt(wp::detail::make_node(wp::f16, {3000}));
   for (std::int64_t i = 0; i < 3000; ++i) reinterpret_cast<std::uint16_t*>(half.node()->data)[i] = 0x3c00;  // 1
-  const Tensor sum = wp::einsum({half, half}, "i,i");
+  const Tensor sum = wp::einsum("i,i", {half, half});
   EXPECT_EQ(sum.dtype(), wp::f16);
   EXPECT_EQ(sum.item<double>(), 3000);  // a sum kept in f16 stops at 2048
 }

@@ -1,12 +1,12 @@
 // Every code of docs/findings.md: a call that triggers it, and a neighbour that does not.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <regex>
 #include <set>
 #include <string>
 
@@ -105,7 +105,7 @@ const std::vector<Row>& rows() {
          Tensor x{1.0, 2.0};
          x[{0}] = 1.0;
        }},
-      {"WP-ARG-007", [] { use(einsum({v}, "i-j")); }, [] { use(einsum({v}, "i->i")); }},
+      {"WP-ARG-007", [] { use(einsum("i-j", {v})); }, [] { use(einsum("i->i", {v})); }},
       {"WP-DOM-001", warned([] { return log(Tensor{0.0}); }), warned([] { return log(Tensor{5e-324}); })},
       {"WP-DOM-002", [] { use(floor_divide(Tensor{1}, Tensor{0})); },
        [] { use(floor_divide(Tensor{1.0}, Tensor{1.0})); }},
@@ -204,10 +204,10 @@ const std::vector<Row>& rows() {
        }},
       {"WP-SHP-013",
        [] {
-         use(einsum({m, m}, "ij,jk"));
+         use(einsum("ij,jk", {m, m}));
        },
        [] {
-         use(einsum({m, m}, "ij,kj"));
+         use(einsum("ij,kj", {m, m}));
        }},
       {"WP-SHP-014", [] { use(matmul(m, m)); }, [] { use(matmul(m, matrix_transpose(m))); }},
   };
@@ -224,8 +224,12 @@ TEST(Findings, EachHasATriggerAndANeighbourThatDoesNotTriggerIt) {
 std::set<std::string> codes_in(const std::filesystem::path& path) {
   std::ifstream file(path);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const std::regex pattern("WP-[A-Z]{3}-[0-9]{3}");
-  return {std::sregex_token_iterator(text.begin(), text.end(), pattern), std::sregex_token_iterator()};
+  std::set<std::string> codes;
+  constexpr std::size_t length = sizeof("WP-ABC-001") - 1;
+  for (std::size_t at = text.find("WP-"); at != std::string::npos; at = text.find("WP-", at + 1))
+    if (at + length <= text.size() && std::isupper(text[at + 3]) && text[at + 6] == '-' && std::isdigit(text[at + 7]))
+      codes.insert(text.substr(at, length));
+  return codes;
 }
 
 TEST(Findings, AreTheOnesThatTheDocumentsListAndTheSourceRaises) {

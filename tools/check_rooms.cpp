@@ -22,8 +22,8 @@ constexpr Kind dtype_kinds[] = {{kinds::boolean, "bool"},
 
 int problems = 0;
 void complain(const Op& op, const std::string& text) {
-  std::fprintf(stderr, "room %s%s%s: %s\n", std::string(op.ns).c_str(), op.ns.empty() ? "" : ".", std::string(op.name).c_str(),
-               text.c_str());
+  std::fprintf(stderr, "room %s%s%s: %s\n", std::string(op.ns).c_str(), op.ns.empty() ? "" : ".",
+               std::string(op.name).c_str(), text.c_str());
   ++problems;
 }
 
@@ -64,7 +64,8 @@ void check(const Op& op) {
   for (const Sample& s : samples)
     if (!s.covers.empty() && std::find(op.branches.begin(), op.branches.end(), s.covers) == op.branches.end())
       complain(op, say("a sample covers '", s.covers, "', which is not among its branches"));
-  if (!op.domain.empty() && std::none_of(samples.begin(), samples.end(), [&](const Sample& s) { return leaves_domain(op, s); }))
+  if (!op.domain.empty() &&
+      std::none_of(samples.begin(), samples.end(), [&](const Sample& s) { return leaves_domain(op, s); }))
     complain(op, say("no sample outside its domain ", op.domain));
 }
 

@@ -55,13 +55,13 @@ class Function:
         self.result = "Tensors" if self.many else camel(self.name) + "Result" if self.named else "Tensor"
 
     def parameters(self, defaults):
-        out = []
+        out = [f"{CPP_TYPES[a['type']]} {a['name']}" for a in self.positional if a["leading"]]
         for p in self.params:
             if p["variadic"]:
                 out.append(f"const Tensors& {p['name']}")
             else:
                 out.append(f"const In& {p['name']}" + (" = std::nullopt" if p["optional"] and defaults and not self.positional else ""))
-        out += [f"{CPP_TYPES[a['type']]} {a['name']}" for a in self.positional]
+        out += [f"{CPP_TYPES[a['type']]} {a['name']}" for a in self.positional if not a["leading"]]
         if self.options:
             out.append(f"const {self.options_type}& options" + (" = {}" if defaults else ""))
         out.append("std::source_location where" + (" = std::source_location::current()" if defaults else ""))
@@ -198,8 +198,9 @@ def reference(groups):
         text += f"\n## {group[0].upper()}{group[1:]}\n"
         for f in functions:
             ns = f.op["namespace"]
-            arguments = [p["name"] + ("..." if p["variadic"] else "?" if p["optional"] else "") for p in f.params]
-            arguments += [a["name"] for a in f.positional]
+            arguments = [a["name"] for a in f.positional if a["leading"]]
+            arguments += [p["name"] + ("..." if p["variadic"] else "?" if p["optional"] else "") for p in f.params]
+            arguments += [a["name"] for a in f.positional if not a["leading"]]
             arguments += [f"{a['name']}={'none' if a['default'] is None else json.dumps(a['default'])}" for a in f.options]
             text += f"\n### `{ns + '.' if ns else ''}{f.name}({', '.join(arguments)})`\n{f.op['doc']}\n\n"
             for p in f.params:

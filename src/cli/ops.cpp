@@ -32,9 +32,11 @@ std::string_view first_sentence(std::string_view doc) {
 std::string signature(const Op& op) {
   std::string out;
   const auto add = [&](const auto&... parts) { out += say(out.empty() ? "" : ", ", parts...); };
+  for (const AttrSpec& a : op.attrs)
+    if (a.required && a.leading) add(a.name);
   for (const Param& p : op.params) add(p.name, p.variadic ? "..." : p.optional ? "?" : "");
   for (const AttrSpec& a : op.attrs)
-    if (a.required) add(a.name);
+    if (a.required && !a.leading) add(a.name);
   for (const AttrSpec& a : op.attrs)
     if (!a.required) add(a.name, '=', a.fallback ? a.fallback.show() : "none");
   return say(full_name(op), '(', out, ')');

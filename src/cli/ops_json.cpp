@@ -28,6 +28,7 @@ json op_json(const Op& op) {
     attrs.push_back({{"name", a.name},
                      {"type", attr_types[static_cast<int>(a.type)]},
                      {"required", a.required},
+                     {"leading", a.leading},
                      {"default", attr_json(a.fallback)},
                      {"choices", a.choices},
                      {"nullable", a.nullable},

@@ -142,6 +142,7 @@ float bfloat16_value(std::uint16_t b) noexcept {
 }
 
 void convert(void* dst, DType to, const void* src, DType from, std::int64_t stride, std::int64_t n) {
+  if (n == 0) return;  // pointers may be null
   if (to == from) {
     const std::size_t size = size_of(to);
     if (stride == 1) {

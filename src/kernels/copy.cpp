@@ -7,6 +7,7 @@
 #include "base/pool.hpp"
 #include "kernels/types.hpp"
 #include "kernels/walk.hpp"
+#include "simd/transpose.hpp"
 
 namespace wp::kernels {
 namespace {
@@ -41,6 +42,8 @@ void copy_run(T* __restrict d, std::int64_t ds, const T* __restrict s, std::int6
     std::memcpy(d, s, static_cast<std::size_t>(n) * sizeof(T));
   } else if (ds == 1 && ss == 0) {
     std::fill_n(d, n, *s);
+  } else if (ds == 1 && ss == -1) {
+    for (std::int64_t i = 0; i < n; ++i) d[i] = s[-i];
   } else if (ds == 1) {
     for (std::int64_t i = 0; i < n; ++i) d[i] = s[i * ss];
   } else {
@@ -81,12 +84,15 @@ void copy_rows(const Layout& l, T* dst, const T* src, std::int64_t begin, std::i
 template <class T, int K>
 void tile(T* __restrict d, std::int64_t d_row, const T* __restrict s, std::int64_t s_row, std::int64_t s_col) {
   alignas(64) T block[K][K];
-  if (s_row == 1)
-    for (int c = 0; c < K; ++c)
-      for (int r = 0; r < K; ++r) block[r][c] = s[c * s_col + r];
-  else
-    for (int c = 0; c < K; ++c)
-      for (int r = 0; r < K; ++r) block[r][c] = s[c * s_col + r * s_row];
+  if (s_row == 1) {
+    constexpr int n = simd::kSquare<T>;
+    for (int c = 0; c < K; ++c) std::memcpy(block[c], s + c * s_col, sizeof block[c]);
+    for (int r = 0; r < K; r += n)
+      for (int c = 0; c < K; c += n) simd::transpose_square(d + r * d_row + c, d_row, &block[c][r], K);
+    return;
+  }
+  for (int c = 0; c < K; ++c)
+    for (int r = 0; r < K; ++r) block[r][c] = s[c * s_col + r * s_row];
   for (int r = 0; r < K; ++r) std::memcpy(d + r * d_row, block[r], sizeof block[r]);
 }
 

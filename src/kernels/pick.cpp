@@ -46,7 +46,9 @@ template <class T, class F>
 bool entries(const Pick& p, T* d, const T* s, std::int64_t begin, std::int64_t end, std::int64_t from,
              std::int64_t to, F f) {
   bool bad = false;
-  if (p.inner.empty())
+  if (p.inner.empty() && p.from.places && !p.to.places)
+    for (std::int64_t k = begin; k < end; ++k) bad |= f.apply(d[k * p.to.step], s[p.from.places[k]]);
+  else if (p.inner.empty())
     for (std::int64_t k = begin; k < end; ++k) bad |= f.apply(d[p.to.at(k)], s[p.from.at(k)]);
   else
     for (std::int64_t k = begin; k < end; ++k) bad |= block(p, 0, d + p.to.at(k), s + p.from.at(k), from, to, f);

@@ -27,11 +27,15 @@ namespace avx2 = baseline;
 namespace avx512 = baseline;
 #endif
 
+constexpr std::int64_t kRun = 1 << 20;
+
 }  // namespace
 
 void ramp(double* out, std::int64_t first, std::int64_t n, double start, double step) {
   constexpr decltype(&baseline::ramp) fn[] = {baseline::ramp, avx2::ramp, avx512::ramp};
-  fn[static_cast<int>(simd::isa())](out, first, n, start, step);
+  for (std::int64_t at = 0; at < n; at += kRun)
+    fn[static_cast<int>(simd::isa())](out + at, static_cast<double>(first + at),
+                                      static_cast<int>(std::min(kRun, n - at)), start, step);
 }
 
 void spread(double* out, std::int64_t first, std::int64_t n, double start, double stop, std::int64_t parts) {
@@ -39,8 +43,10 @@ void spread(double* out, std::int64_t first, std::int64_t n, double start, doubl
   // A power of two keeps products of huge ends from overflowing, and errors of tiny ones from underflowing.
   const double size = std::max(std::fabs(start), std::fabs(stop));
   const double scale = size > 0x1p900 ? 0x1p-80 : size < 0x1p-800 ? 0x1p200 : 1.0;
-  fn[static_cast<int>(simd::isa())](out, first, n, start * scale, stop * scale, static_cast<double>(parts),
-                                    1 / scale);
+  for (std::int64_t at = 0; at < n; at += kRun)
+    fn[static_cast<int>(simd::isa())](out + at, static_cast<double>(first + at),
+                                      static_cast<int>(std::min(kRun, n - at)), start * scale, stop * scale,
+                                      static_cast<double>(parts), 1 / scale);
 }
 
 }  // namespace wp::kernels

@@ -34,8 +34,8 @@ template <class T>
   return total;
 }
 
-// Σ exp(x − m) − 1 from e = exp(x − m): the first largest element, whose part is 1, is left out. That keeps the digits
-// of a sum that is hardly more than 1.
+// Σ exp(x − m) − 1 from e = exp(x − m): the first largest element, whose part is 1, is left out. That keeps the
+// digits of a sum that is hardly more than 1.
 template <class T>
 [[gnu::always_inline]] inline double excess(const T* x, T m, T* e, std::int64_t n) {
   std::int64_t at = 0;
@@ -71,7 +71,8 @@ void log_softmax_lines(const T* x, T* y, std::int64_t count, std::int64_t n) {
     const T m = line_max(x, n);
     for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] - m;
     exp_in_place(y, n);
-    const T log_sum = static_cast<T>(std::log1p(excess(x, m, y, n)));
+    const double sum = std::isfinite(m) ? excess(x, m, y, n) : std::numeric_limits<double>::quiet_NaN();
+    const T log_sum = static_cast<T>(std::log1p(sum));
     for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - log_sum;
   }
 }

@@ -2,6 +2,7 @@
 // Runs only when a loop saw a non-finite value, or an operand carries a note.
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
@@ -48,14 +49,14 @@ const OriginPtr* origin_at(const Tensor& t, std::int64_t e, bool nonfinite) {
   return nullptr;
 }
 
-Sources sources(const Call& c, std::size_t output, std::int64_t element) {
-  Sources s;
+// Adds what `flow` visits for one result element.
+void look(const Call& c, std::size_t output, std::int64_t element, Flow flow, Sources& s) {
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     if (!carries(c, i)) continue;
     const Tensor& x = c.in[i];
     const bool floating = is_floating(x.dtype());
     if (!floating && !x.node()->note) continue;
-    const auto look = [&](std::int64_t e) {
+    const auto see = [&](std::int64_t e) {
       const bool bad = floating && nonfinite_at(x, e), nan = bad && nan_at(x, e);
       s.nan |= nan;
       s.inf |= bad && !nan;
@@ -64,10 +65,40 @@ Sources sources(const Call& c, std::size_t output, std::int64_t element) {
       const OriginPtr*& slot = nan ? s.made_nan : bad ? s.made_inf : s.marked;
       if (!slot) slot = o;
     };
-    (c.op.carriers ? c.op.carriers : c.op.flow)({c, output, element, i}, look);
+    flow({c, output, element, i}, see);
   }
-  return s;
 }
+
+// The sources of the elements of one output. Elements that rest on the same inputs share the looking.
+class SourceFinder {
+ public:
+  SourceFinder(const Call& c, std::size_t output) : call_(c), output_(output) {}
+  Sources of(std::int64_t element) {
+    const Op& op = call_.op;
+    const std::int64_t base = op.flow_base ? op.flow_base({call_, output_, element, 0}) : -1;
+    if (base < 0 || base == element) return op.flow_base ? known(element) : all(element);
+    Sources s = known(base);
+    if (op.flow_rest) {
+      look(call_, output_, element, op.flow_rest, s);
+      known_.emplace(element, s);
+    }
+    return s;
+  }
+
+ private:
+  Sources all(std::int64_t element) const {
+    Sources s;
+    look(call_, output_, element, call_.op.carriers ? call_.op.carriers : call_.op.flow, s);
+    return s;
+  }
+  const Sources& known(std::int64_t element) {
+    const auto at = known_.find(element);
+    return at != known_.end() ? at->second : known_.emplace(element, all(element)).first->second;
+  }
+  const Call& call_;
+  std::size_t output_;
+  std::unordered_map<std::int64_t, Sources> known_;
+};
 
 // "x[2] = 0"; many operands (a sum's) are summed up by their largest.
 void list_operands(const Call& c, std::size_t output, std::int64_t element, Finding& f, std::vector<double>& values) {
@@ -210,9 +241,10 @@ bool makes_any(const Call& c) {
 void check_floats(Call& c, std::size_t output, bool may_make) {
   const Tensor& y = c.out[output];
   Marks marks(y);
+  SourceFinder sources(c, output);
   OriginPtr here;
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) {
-    const Sources s = sources(c, output, e);
+    const Sources s = sources.of(e);
     const bool nan = nan_at(y, e);
     const bool fresh = may_make && (nan ? !s.nan : !s.nan && !s.inf);
     const OriginPtr* from = nan && s.nan ? s.made_nan : s.made_inf ? s.made_inf : s.made_nan;
@@ -242,8 +274,9 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
 void check_answers(Call& c, std::size_t output) {
   const Tensor& y = c.out[output];
   Marks marks(y);
+  SourceFinder sources(c, output);
   for (std::int64_t e = 0; e < y.size(); ++e) {
-    const Sources s = sources(c, output, e);
+    const Sources s = sources.of(e);
     if (s.marked)
       marks.mark(e, *s.marked);
     else if (s.made_nan)

@@ -65,25 +65,23 @@ Tensor converted(const Tensor& x, DType to) {
   return y;
 }
 
-Tensor positions(const Tensor& indices, std::int64_t length, std::string_view what, std::int64_t axis) {
-  Tensor out = converted(indices, i64);
-  if (out.node() == indices.node()) {
-    out = Tensor::adopt(detail::make_node(i64, indices.shape()));
-    if (indices.size()) std::memcpy(out.node()->data, indices.node()->data, indices.nbytes());
-  }
-  auto* const v = reinterpret_cast<std::int64_t*>(out.node()->data);
+Tensor positions(const Tensor& indices, std::int64_t length, std::string_view what, std::int64_t axis,
+                 std::int64_t scale) {
+  const Tensor from = converted(indices, i64);
+  const Tensor out = from.node() == indices.node() ? Tensor::adopt(detail::make_node(i64, indices.shape())) : from;
+  const auto* const given = reinterpret_cast<const std::int64_t*>(from.node()->data);
+  auto* const place = reinterpret_cast<std::int64_t*>(out.node()->data);
   const bool unsigned64 = indices.dtype() == u64;  // what is above i64 has become negative
   std::atomic<std::int64_t> bad{kNever};
   parallel_for(out.size(), kernels::kGrain, [&](std::int64_t begin, std::int64_t end) {
-    bool seen = false;
+    std::int64_t first_bad = kNever;
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t p = v[i] < 0 && !unsigned64 ? v[i] + length : v[i];
-      seen |= p < 0 || p >= length;
-      v[i] = p;
+      const std::int64_t p = given[i] < 0 && !unsigned64 ? given[i] + length : given[i];
+      if (static_cast<std::uint64_t>(p) >= static_cast<std::uint64_t>(length)) [[unlikely]]
+        first_bad = std::min(first_bad, i);
+      place[i] = p * scale;
     }
-    if (!seen) return;
-    for (std::int64_t i = begin; i < end; ++i)
-      if (v[i] < 0 || v[i] >= length) return keep_least(bad, i);
+    if (first_bad != kNever) keep_least(bad, first_bad);
   });
   if (bad.load() != kNever) refuse_index(indices, bad.load(), length, what, axis);
   return out;

@@ -4,9 +4,10 @@
 
 namespace wp {
 
-// Whole numbers from 0 to length − 1 as contiguous i64: negative indices count from the end. Throws IndexError naming
-// the first index that is out of range. `what` names the tensor, `axis` the axis it indexes.
-Tensor positions(const Tensor& indices, std::int64_t length, std::string_view what, std::int64_t axis);
+// Whole numbers from 0 to length − 1 times `scale`, as contiguous i64: negative indices count from the end. Throws
+// IndexError naming the first index that is out of range. `what` names the tensor, `axis` the axis it indexes.
+Tensor positions(const Tensor& indices, std::int64_t length, std::string_view what, std::int64_t axis,
+                 std::int64_t scale = 1);
 
 // `value` as dtype `to`, for writing into a tensor of that dtype: numbers may lose digits but not their kind. Throws
 // DtypeError for a real value in an integer tensor (and so on), DomainError for an integer that does not fit. Sets

@@ -209,6 +209,23 @@ void flow_prefix(const FlowQuery& q, std::int64_t initial, Visit visit) {
   for (std::int64_t i = 0; i <= p.at - initial; ++i) visit(p.first + i * p.step);
 }
 
+void flow_last(const FlowQuery& q, std::int64_t initial, Visit visit) {
+  const LinePlace p = place_of(q);
+  if (p.at >= initial) visit(p.first + (p.at - initial) * p.step);
+}
+
+std::int64_t base_line(const FlowQuery& q) {
+  const LinePlace p = place_of(q);
+  return q.element - p.at * p.step;
+}
+std::int64_t base_prefix(const FlowQuery& q) {
+  const LinePlace p = place_of(q);
+  return p.at == 0 ? -1 : q.element - p.step;
+}
+std::int64_t base_everything(const FlowQuery&) {
+  return 0;
+}
+
 void flow_everything(const FlowQuery& q, Visit visit) {
   const std::int64_t n = q.call.in[q.input].size();
   for (std::int64_t e = 0; e < n; ++e) visit(e);

@@ -35,6 +35,12 @@ void flow_line(const FlowQuery& q, Visit visit);
 void flow_prefix(const FlowQuery& q, std::int64_t initial, Visit visit);
 // Every element of the input.
 void flow_everything(const FlowQuery& q, Visit visit);
+// For Op::flow_base: the first result of the line; the one before; the first of all. With prefixes, flow_rest is
+// flow_last: the newest element.
+std::int64_t base_line(const FlowQuery& q);
+std::int64_t base_prefix(const FlowQuery& q);
+std::int64_t base_everything(const FlowQuery& q);
+void flow_last(const FlowQuery& q, std::int64_t initial, Visit visit);
 
 // Samples for each dtype that the parameter takes: {2, 3} along the last axis, and for f64 and i64 {3, 2, 2} along
 // axes 1 and 0. `attrs(axis)` gives the attributes.

@@ -106,6 +106,7 @@ struct AttrSpec {
   std::string_view doc = {};
   bool required = false;                       // a positional parameter in C++
   std::vector<std::string_view> choices = {};  // for text
+  bool leading = false;                        // comes before the tensors, as einsum's subscripts
   bool nullable = false;                       // none may be given although there is a default
 };
 
@@ -136,6 +137,11 @@ struct Op {
   std::string_view advice = {};                       // what to do about an operand outside of it
   Flow flow = nullptr;
   Flow carriers = nullptr;  // for notes: the operands whose value the result has, where they are fewer (maximum)
+  // Many results rest on nearly the same inputs (a line, a prefix). flow_base gives another element of the same
+  // output whose inputs are all among q.element's, −1 if there is none; flow_rest visits the inputs beyond those
+  // (null: none).
+  std::int64_t (*flow_base)(const FlowQuery& q) = nullptr;
+  Flow flow_rest = nullptr;
 
   Vjp vjp = nullptr;
   Jvp jvp = nullptr;

@@ -131,15 +131,8 @@ Tensor mask_places(const Tensor& given, const Tensor& x, std::size_t axis) {
 }
 
 Tensor list_places(const Item& item, const Tensor& x, std::size_t axis) {
-  Tensor places =
-      positions(*item.list, x.shape()[axis], say("index tensor ", item.number), static_cast<std::int64_t>(axis));
-  auto* const v = reinterpret_cast<std::int64_t*>(places.node()->data);
-  const std::int64_t stride = x.strides()[axis];
-  if (stride != 1)
-    parallel_for(places.size(), kernels::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) v[i] *= stride;
-    });
-  return places;
+  return positions(*item.list, x.shape()[axis], say("index tensor ", item.number), static_cast<std::int64_t>(axis),
+                   x.strides()[axis]);
 }
 
 // The sum of offsets, broadcast.

@@ -1,5 +1,5 @@
-// Included once per instruction set, after elementary.inl. Functions of models, with their tails to the last denormal:
-// a factor joins e^(−a) before it is scaled down, and exponents of large magnitude are sums of two numbers.
+// Included once per instruction set, after elementary.inl. Functions of models, with their tails to the last
+// denormal: a factor joins e^(−a) before it is scaled down, and exponents of large magnitude are sums of two numbers.
 
 // x · s(w) for sign ≥ 0, else x · s(−w), with s(w) = 1/(1 + e^(−w)), w the sum of its parts, w ≥ 0.
 template <class T, class... Tail>
@@ -28,8 +28,8 @@ WP_PACK Vec<T> softplus(Vec<T> x) {
   return (x > T(0) ? x : Vec<T>{}) + log1p_unit<T>(exp<T>(-absolute<T>(x)));
 }
 
-// Φ(−a) e^(a²/2), a ≥ 0: a polynomial in u = (a − k)/(a + k), nearly constant, over 1 + a (after Shepherd and Laframboise,
-// Math. Comp. 36, 1981). One division serves both quotients; only 1/(1 + a) needs its last bits.
+// Φ(−a) e^(a²/2), a ≥ 0: a polynomial in u = (a − k)/(a + k), nearly constant, over 1 + a (after Shepherd and
+// Laframboise, Math. Comp. 36, 1981). One division serves both quotients; only 1/(1 + a) needs its last bits.
 template <class T>
 WP_PACK Vec<T> normal_tail(Vec<T> a) {
   constexpr T k = Format<T>::mills_centre;
@@ -94,8 +94,8 @@ WP_PACK Vec<T> logaddexp(Vec<T> x, Vec<T> y) {
   return most + log1p_unit<T>(scale<T>(e.p, e.n));
 }
 
-// ψ. Above 2: log x − 1/(2x) − h(1/x)/x². Below: (y − y0) P(y) on [1, 2] around the root y0, and ψ(x) = ψ(x + 1) − 1/x.
-// Negative x: ψ(x) = ψ(1 − x) − π cot πx.
+// ψ. Above 2: log x − 1/(2x) − h(1/x)/x². Below: (y − y0) P(y) on [1, 2] around the root y0, and ψ(x) = ψ(x + 1) −
+// 1/x. Negative x: ψ(x) = ψ(1 − x) − π cot πx.
 WP_PACK Vec<double> digamma_positive(Vec<double> x, Vec<double> y) {
   const Vec<double> z = 1.0 / y;
   Vec<double> value = log<double>(y) - fma(z * z, polynomial<double>(z, coefficients::psi_high), z * 0.5);

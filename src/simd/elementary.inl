@@ -44,7 +44,8 @@ WP_PACK Vec<T> polynomial(Vec<T> x, const T (&c)[n]) {
   return horner<T>(x, c, std::make_index_sequence<n - 1>{});
 }
 
-// ---- sums of two numbers -------------------------------------------------------------------------------------------
+// ---- sums of two numbers
+// -------------------------------------------------------------------------------------------
 template <class T>
 struct Two {
   Vec<T> high, low;
@@ -72,8 +73,9 @@ WP_PACK Vec<T> reciprocal(Two<T> s, Vec<T> estimate) {
   return fma(estimate, (T(1) - p.high) - fma(estimate, s.low, p.low), estimate);
 }
 
-// ---- exp -----------------------------------------------------------------------------------------------------------
-// p · 2ⁿ; kept apart where a factor must come in before the result may become denormal.
+// ---- exp
+// ----------------------------------------------------------------------------------------------------------- p · 2ⁿ;
+// kept apart where a factor must come in before the result may become denormal.
 template <class T>
 struct Scaled {
   Vec<T> p;
@@ -118,8 +120,9 @@ WP_PACK Vec<T> exp(Vec<T> x) {
   return scale_normal<T>(e.p, e.n);
 }
 
-// ---- log -----------------------------------------------------------------------------------------------------------
-// k ln 2 + log(1 + f), 1 + f in [√½, √2], k an integer.
+// ---- log
+// ----------------------------------------------------------------------------------------------------------- k ln 2
+// + log(1 + f), 1 + f in [√½, √2], k an integer.
 template <class T>
 WP_PACK Vec<T> log_parts(Vec<T> k, Vec<T> f) {
   Vec<T> tail;
@@ -130,7 +133,8 @@ WP_PACK Vec<T> log_parts(Vec<T> k, Vec<T> f) {
     tail = fma(s, fma(q, polynomial<T>(q, coefficients::log53), h), -h);
   }
   tail = fma(k, all<T>(Format<T>::ln2_low), tail);
-  const Vec<T> head = k * Format<T>::ln2_high, sum = head + f;  // |head| > |f|, or it is 0: the rest of the sum is exact
+  const Vec<T> head = k * Format<T>::ln2_high,
+               sum = head + f;  // |head| > |f|, or it is 0: the rest of the sum is exact
   return sum + (((head - sum) + f) + tail);
 }
 // log(2^shift · x) for normal x > 0.
@@ -140,8 +144,8 @@ WP_PACK Vec<T> log_normal(Vec<T> x, Vec<T> shift) {
   const Uint<T> moved = add_bits<T>(bits<T>(x), Int<T>{} + (one - half_root));  // the exponent steps at √½, not at 1
   const Uint<T> k = moved >> Format<T>::mantissa;
   const Vec<T> m = std::bit_cast<Vec<T>>((std::bit_cast<Int<T>>(moved) & Format<T>::mantissa_bits) + half_root);
-  const Vec<T> exponent =
-      std::bit_cast<Vec<T>>(std::bit_cast<Int<T>>(k) | Format<T>::integer_bits) - (Format<T>::integer_base + Format<T>::bias);
+  const Vec<T> exponent = std::bit_cast<Vec<T>>(std::bit_cast<Int<T>>(k) | Format<T>::integer_bits) -
+                          (Format<T>::integer_base + Format<T>::bias);
   return log_parts<T>(exponent + shift, m - T(1));
 }
 template <class T>
@@ -166,8 +170,9 @@ WP_PACK Vec<T> log1p_unit(Vec<T> x) {
   return log_parts<T>(upper ? all<T>(1) : Vec<T>{}, upper ? (x - T(1)) * T(0.5) : x);
 }
 
-// ---- tanh ----------------------------------------------------------------------------------------------------------
-// x + x³ P(x²) below 0.55, 1 − 2/(e^(2|x|) + 1) above.
+// ---- tanh
+// ---------------------------------------------------------------------------------------------------------- x + x³
+// P(x²) below 0.55, 1 − 2/(e^(2|x|) + 1) above.
 template <class T>
 WP_PACK Vec<T> tanh(Vec<T> x) {
   const Vec<T> a = absolute<T>(x), q = a * a;

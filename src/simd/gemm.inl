@@ -65,8 +65,9 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_k, cons
   store_part(part, V * W, R, columns, c, c_row, add);
 }
 
-// ---- dot products ---------------------------------------------------------------------------------------------------
-// Element p is added to partial sum p mod 32.
+// ---- dot products
+// --------------------------------------------------------------------------------------------------- Element p is
+// added to partial sum p mod 32.
 inline constexpr int kSums = 32;
 
 template <class T>
@@ -114,7 +115,8 @@ void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_k, c
   }
 }
 
-// ---- the table ------------------------------------------------------------------------------------------------------
+// ---- the table
+// ------------------------------------------------------------------------------------------------------
 template <class T, int V, int... R>
 constexpr void fill_tiles(Products<T>& t, std::integer_sequence<int, R...>) {
   ((t.tile[0][R + 1][V] = tile<T, R + 1, V, false>), ...);

@@ -1,6 +1,6 @@
 // Included once per instruction set, inside its namespace and target region. F::apply is inlined here and vectorised.
-// A functor with bad(a, b) has arguments it refuses; it returns the Status bits to set. Its apply must be defined for them
-// too (any value will do): bits are collected without a branch, so that the loop still vectorises.
+// A functor with bad(a, b) has arguments it refuses; it returns the Status bits to set. Its apply must be defined for
+// them too (any value will do): bits are collected without a branch, so that the loop still vectorises.
 
 template <class F, class R, class T>
 void map1(void* const* p, std::int64_t n, Status* status) {

@@ -6,19 +6,17 @@
 
 // What SLEEF computes, and the bound of each in hundredths of an ulp. sleef.h declares the AVX functions only where
 // the whole file is compiled for AVX; the symbols are the same.
-#define WP_SLEEF1(X)                                                                                                 \
-  X(exp2, u10)                                                                                                       \
-                                                                                                                     \
-  X(expm1, u10)                                                                                                      \
-  X(log2, u10)                                                                                                       \
-  X(log10, u10)                                                                                                      \
-  X(log1p, u10) X(sin, u10) X(cos, u10) X(tan, u10) X(asin, u10) X(acos, u10) X(atan, u10) X(sinh, u10) X(cosh, u10) \
-      X(asinh, u10) X(acosh, u10) X(atanh, u10) X(erfc, u15) X(lgamma, u10) X(cbrt, u10)
+// clang-format off
+#define WP_SLEEF1(X)                                                                                       \
+  X(exp2, u10) X(expm1, u10) X(log2, u10) X(log10, u10) X(log1p, u10)                                      \
+  X(sin, u10) X(cos, u10) X(tan, u10) X(asin, u10) X(acos, u10) X(atan, u10)                               \
+  X(sinh, u10) X(cosh, u10) X(asinh, u10) X(acosh, u10) X(atanh, u10)                                      \
+  X(erfc, u15) X(lgamma, u10) X(cbrt, u10)
 #define WP_SLEEF2(X) X(pow, u10) X(atan2, u10) X(hypot, u05)
-#define WP_OWN1(X) \
-  X(exp, )         \
-  X(log, ) X(tanh, ) X(digamma, ) X(sigmoid, ) X(silu, ) X(softplus, ) X(gelu, ) X(gelu_tanh, ) X(erf, )
+#define WP_OWN1(X)                                                                                         \
+  X(exp, ) X(log, ) X(tanh, ) X(digamma, ) X(sigmoid, ) X(silu, ) X(softplus, ) X(gelu, ) X(gelu_tanh, ) X(erf, )
 #define WP_OWN2(X) X(logaddexp, )
+// clang-format on
 
 namespace wp::simd {
 template <Fn>

@@ -3,8 +3,8 @@
 // Where SLEEF leaves its own bounds: results near the largest number, arguments beyond √max, and denormals.
 template <Fn f, class T>
 WP_PACK Vec<T> patched(Vec<T> x) {
-  constexpr T tiny = Format<T>::mantissa == 23 ? T(0x1p-13) : T(0x1p-28);   // f(x) = x + O(x³), |x|² < ulp/4
-  constexpr T large = Format<T>::mantissa == 23 ? T(0x1p30) : T(0x1p60);    // log(x + 1) = log x
+  constexpr T tiny = Format<T>::mantissa == 23 ? T(0x1p-13) : T(0x1p-28);  // f(x) = x + O(x³), |x|² < ulp/4
+  constexpr T large = Format<T>::mantissa == 23 ? T(0x1p30) : T(0x1p60);   // log(x + 1) = log x
   const Vec<T> a = absolute<T>(x);
   Vec<T> y = sleef(FnTag<f>{}, x);
   if constexpr (f == Fn::tan) y = a < tiny ? x : y;

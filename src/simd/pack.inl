@@ -1,5 +1,5 @@
-// Included once per instruction set, after kPackBytes, and followed by fma(), any() and lesser(a, b) = a < b ? a : b. A pack is one vector
-// register of T; the compiler's vector operators act lane by lane, and `mask ? a : b` selects.
+// Included once per instruction set, after kPackBytes, and followed by fma(), any() and lesser(a, b) = a < b ? a : b.
+// A pack is one vector register of T; the compiler's vector operators act lane by lane, and `mask ? a : b` selects.
 
 template <class T>
 struct Pack;

@@ -26,9 +26,13 @@ void stream_copy(void* dst, const void* src, std::size_t bytes) noexcept {
       _mm_stream_si128(reinterpret_cast<__m128i*>(d) + k, _mm_loadu_si128(reinterpret_cast<const __m128i*>(s) + k));
   std::memcpy(d, s, bytes);
 }
-void stream_fence() noexcept { _mm_sfence(); }
+void stream_fence() noexcept {
+  _mm_sfence();
+}
 #else
-void stream_copy(void* dst, const void* src, std::size_t bytes) noexcept { std::memcpy(dst, src, bytes); }
+void stream_copy(void* dst, const void* src, std::size_t bytes) noexcept {
+  std::memcpy(dst, src, bytes);
+}
 void stream_fence() noexcept {}
 #endif
 

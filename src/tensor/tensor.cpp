@@ -69,7 +69,7 @@ Node* make_node(DType dtype, const Dims& shape) {
   std::int64_t stride = 1;
   for (std::size_t k = shape.size(); k-- > 0;) {
     strides[k] = stride;
-    stride *= shape[k] > 0 ? shape[k] : 1;
+    if (n > 0) stride *= shape[k];  // an empty tensor's lengths may multiply beyond all bounds
   }
   return place_data(dtype, n, shape, strides);
 }
@@ -83,13 +83,14 @@ namespace {
 
 // A node without memory of its own.
 Node* show(DType dtype, char* data, const Dims& shape, const Dims& strides) {
+  const std::int64_t n = count_elements(shape, size_of(dtype));
   Node* const node = place_node(kHeader, shape, strides);
   node->dtype = dtype;
   node->data = data;
-  for (const std::int64_t d : shape) node->size *= d;
+  node->size = n;
   std::int64_t expect = 1;
-  for (std::size_t k = shape.size(); k-- > 0;) {
-    if (shape[k] != 1 && strides[k] != expect) node->contiguous = node->size <= 1;
+  for (std::size_t k = shape.size(); k-- > 0 && n > 1;) {
+    if (shape[k] != 1 && strides[k] != expect) node->contiguous = false;
     expect *= shape[k];
   }
   return node;
@@ -108,7 +109,6 @@ Node* make_view(const Node& base, const Dims& shape, const Dims& strides, std::i
 }
 
 Node* make_borrowed(void* data, DType dtype, const Dims& shape, const Dims& strides, std::function<void()> release) {
-  count_elements(shape, size_of(dtype));
   Node* const node = show(dtype, static_cast<char*>(data), shape, strides);
   node->borrowed = true;
   if (release) node->deleter = new std::function<void()>(std::move(release));

@@ -49,7 +49,7 @@ def test_wrong_usage_exits_with_2_and_says_so_on_stderr(cli, arguments):
 
 
 def test_a_misspelt_op_is_answered_with_its_neighbours(cli):
-    assert "Did you mean log?" in cli("ops", "lgo").stderr
+    assert "Did you mean log or log2?" in cli("ops", "lgo").stderr
 
 
 def test_ops_lists_every_op_once_with_one_sentence(cli):

@@ -2,6 +2,7 @@
 import functools
 
 from core import Array, broadcast, build, truth
+from mpmath import mpc
 from ref_statistical import along, wrapped
 
 
@@ -13,7 +14,7 @@ def before(a, b):
     """-1, 0, 1: ascending order with NaN last; complex by real, then imaginary part."""
     if is_nan(a) or is_nan(b):
         return is_nan(a) - is_nan(b)
-    a, b = ((v.real, v.imag) if hasattr(v, "imag") and not isinstance(v, (int, bool)) else (v,) for v in (a, b))
+    a, b = ((v.real, v.imag) if isinstance(v, mpc) else (v, 0) for v in (a, b))
     return (a > b) - (a < b)
 
 

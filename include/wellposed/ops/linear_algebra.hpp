@@ -14,7 +14,7 @@ namespace [[gnu::visibility("default")]] wp {
 // Without '->' the result has the indices that occur once, in alphabetical order. Operands are multiplied in the
 // order that costs least. Integers wrap around. subscripts: The indices of each operand, separated by commas, then
 // '->' and those of the result.
-Tensor einsum(const Tensors& operands, std::string_view subscripts, std::source_location where = std::source_location::current());
+Tensor einsum(std::string_view subscripts, const Tensors& operands, std::source_location where = std::source_location::current());
 
 // The product of two matrices, or of stacks of them (leading axes broadcast); a 1-d argument is a row (x1) or a
 // column (x2). The bits of a result element depend on its row and its column only: not on threads, batch or layout.

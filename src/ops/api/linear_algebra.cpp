@@ -9,7 +9,7 @@ extern const Op op_matmul;
 extern const Op op_tensordot;
 extern const Op op_vecdot;
 
-Tensor einsum(const Tensors& operands, std::string_view subscripts, std::source_location where) {
+Tensor einsum(std::string_view subscripts, const Tensors& operands, std::source_location where) {
   SmallVector<const Tensor*, 8> in;
   for (const Tensor& t : operands) in.push_back(&t);
   const Attr attrs[] = {Attr(intern(subscripts))};

@@ -90,6 +90,10 @@ void write_reals(const Tensor& y, const Range& r) {
     double buffer[kChunk];
     for (std::int64_t at = begin; at < end; at += kChunk) {
       const std::int64_t m = std::min(kChunk, end - at);
+      if (y.dtype() == f64) {
+        kernels::ramp(reinterpret_cast<double*>(y.node()->data) + at, at, m, r.start.real(), r.step.real());
+        continue;
+      }
       kernels::ramp(buffer, at, m, r.start.real(), r.step.real());
       kernels::convert(y.node()->data + at * item, y.dtype(), buffer, f64, 1, m);
     }

@@ -1,3 +1,4 @@
+#include "base/pool.hpp"
 #include "base/text.hpp"
 #include "ops/indices.hpp"
 
@@ -10,18 +11,38 @@ void need_arrays(const Call& c) {
   if (c.in.size() == 0) refuse<ArgumentError>("WP-ARG-002", "needs at least one array.");
 }
 
-// Parts one after the other along an axis.
+// Parts one after the other along an axis. y and parts fall into `outer` runs before the axis; when the runs of parts
+// are short, all parts write a piece of y while it is in cache.
 void join(Call& c, const Tensors& parts, std::size_t axis) {
+  constexpr std::int64_t kShort = 512, kPiece = 1 << 18;  // bytes
   Dims shape = parts[0].shape();
   shape[axis] = 0;
   for (const Tensor& p : parts) shape[axis] = bounded_sum(shape[axis], p.shape()[axis]);
   const DType dtype = common_dtype(c);
   const Tensor y = c.output(dtype, shape);
-  std::int64_t at = 0;
+  if (y.size() == 0) return;
+  const auto item = static_cast<std::int64_t>(size_of(dtype));
+  std::int64_t outer = 1;
+  for (std::size_t k = 0; k < axis; ++k) outer *= shape[k];
+  const std::int64_t run = y.size() / outer;
+  Tensors ready;
+  bool runs = run * item / static_cast<std::int64_t>(parts.size()) <= kShort;
   for (const Tensor& p : parts) {
-    scatter_into(y, y.strides(), at * y.strides()[axis], p.dtype() == dtype ? p : converted(p, dtype));
-    at += p.shape()[axis];
+    ready.push_back(p.dtype() == dtype ? p : converted(p, dtype));
+    runs = runs && ready.back().is_contiguous();
   }
+  const std::int64_t rows = runs ? std::max<std::int64_t>(1, kPiece / (run * item)) : outer;
+  parallel_for(outer, rows, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t at = 0;
+    for (const Tensor& p : ready) {
+      const std::int64_t own = p.size() / outer;
+      if (runs)
+        scatter_into(y, {run, 1}, begin * run + at, view_of(p, {end - begin, own}, {own, 1}, begin * own));
+      else
+        scatter_into(y, y.strides(), at, p);
+      at += own;
+    }
+  });
 }
 
 void concat(Call& c) {

@@ -75,6 +75,8 @@ Op cumulative(Op op) {
               {"include_initial", AttrType::boolean, false, "Begin with the value of no elements: one more result."}};
   op.infer = infer;
   op.flow = [](const FlowQuery& q, Visit visit) { flow_prefix(q, q.call.attr(kInitial).flag(), visit); };
+  op.flow_base = base_prefix;
+  op.flow_rest = [](const FlowQuery& q, Visit visit) { flow_last(q, q.call.attr(kInitial).flag(), visit); };
   op.branches = {"include_initial", "dtype", "widely spread", "infinities", "overflow: inf"};
   return op;
 }

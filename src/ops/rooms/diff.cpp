@@ -140,8 +140,8 @@ std::vector<Sample> samples() {
   add({sample_tensor(f64, {2, 2}, values), Tensor(), sample_tensor(f64, {1, 2}, {7, -7})}, 0, 1, "append");
   add({sample_tensor(i16, {3}, values), sample_tensor(i16, {2}, {7, 8}), sample_tensor(i16, {}, {0})}, 0, 2,
       "append");
-  add({sample_tensor(c64, {1}, {{1, 2}}), sample_tensor(c64, {1}, {{0, 1}}), sample_tensor(c64, {1}, {{5, -1}})}, 0, 1,
-      "prepend");
+  add({sample_tensor(c64, {1}, {{1, 2}}), sample_tensor(c64, {1}, {{0, 1}}), sample_tensor(c64, {1}, {{5, -1}})}, 0,
+      1, "prepend");
   add({sample_tensor(u8, {3}, {1, 3, 2})}, 0, 1, "unsigned integers wrap around");
   return all;
 }

@@ -56,7 +56,9 @@ void forward(Call& c) {
     for (std::int64_t at = begin; at < end; at += kChunk) {
       const std::int64_t m = std::min(kChunk, end - at);
       char* const out = y.node()->data + at * item;
-      kernels::spread(re, at, m, e.start.real(), e.stop.real(), parts);
+      double* const to = y.dtype() == f64 ? reinterpret_cast<double*>(out) : re;
+      kernels::spread(to, at, m, e.start.real(), e.stop.real(), parts);
+      if (to != re) continue;
       if (!is_complex(y.dtype())) {
         kernels::convert(out, y.dtype(), re, f64, 1, m);
         continue;

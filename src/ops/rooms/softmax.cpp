@@ -46,6 +46,7 @@ Op activation(Op op) {
   op.advice =
       "Leave at least one element of each line unmasked, or mask with a large negative number instead of -inf.";
   op.flow = flow_line;
+  op.flow_base = base_line;
   op.saves_outputs = 1;
   op.branches = {"exp x overflows",    "one element outweighs the rest",
                  "x = -inf: weight 0", "a line of -inf: nan",

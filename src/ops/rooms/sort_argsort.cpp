@@ -67,6 +67,7 @@ Op sorting(Op op) {
               {"stable", AttrType::boolean, true, "Equal elements keep their order; here they do in any case."}};
   op.notes = Notes::judges;
   op.flow = flow_line;
+  op.flow_base = base_line;
   op.branches = {"descending", "nan comes last", "-0 and 0 are equal"};
   return op;
 }

@@ -10,16 +10,14 @@ void forward(Call& c) {
   const Tensor &x = c.in[0], &indices = c.in[1];
   const std::int64_t axis = axis_or_only(c.attr(0), x);
   const auto a = static_cast<std::size_t>(axis);
-  const Tensor at = positions(indices, x.shape()[a], "indices", axis);
-  auto* const places = reinterpret_cast<std::int64_t*>(at.node()->data);
-  for (std::int64_t i = 0; i < at.size(); ++i) places[i] *= x.strides()[a];
+  const Tensor at = positions(indices, x.shape()[a], "indices", axis, x.strides()[a]);
   Dims shape(x.shape().begin(), x.shape().begin() + axis);
   for (const std::int64_t n : indices.shape()) shape.push_back(n);
   for (std::size_t k = a + 1; k < x.shape().size(); ++k) shape.push_back(x.shape()[k]);
   const Tensor& y = c.output(x.dtype(), shape);
   kernels::Pick p;
   p.n = at.size();
-  p.from.places = places;
+  p.from.places = reinterpret_cast<const std::int64_t*>(at.node()->data);
   p.to.step = 1;
   for (std::size_t k = a + 1; k < x.shape().size(); ++k) {
     p.inner.push_back(x.shape()[k]);

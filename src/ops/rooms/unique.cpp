@@ -96,6 +96,7 @@ Op unique(Op op) {
   op.infer = no_outputs;
   op.notes = Notes::judges;
   op.flow = flow_everything;
+  op.flow_base = base_everything;
   op.no_derivative = "which values are kept changes by jumps with x.";
   op.branches = {"nan: each is unique", "-0 and 0 are equal", "empty"};
   op.samples = samples;
