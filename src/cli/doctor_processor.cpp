@@ -86,14 +86,14 @@ int flops_per_cycle(int lane_bytes) {
 constexpr double kLeastShare = 0.4;  // AVX-512 units are often one, and clocks fall under load
 constexpr double kLeastBandwidth = 4e9;
 
-Line gemm_line(std::string name, double measured, double peak) {
+Line speed_line(std::string name, double measured, double peak) {
   Line l{std::move(name), fmt::format("{:.1f} GFLOP/s on one core, {:.0f} % of the peak {:.0f}", measured * 1e-9,
                                       100 * measured / peak, peak * 1e-9)};
   l.numbers = {{"measured", measured}, {"expected", peak}, {"unit", "FLOP/s"}};
   if (measured < kLeastShare * peak)
     l.fix = fmt::format(
-        "At least {:.0f} % is expected. See the BLAS line above; else the processor is throttled or its "
-        "virtual machine shares it. Measure again when it is idle.",
+        "At least {:.0f} % is expected. If the lines above are in order, the processor is throttled or shared: "
+        "measure again when it is idle.",
         100 * kLeastShare);
   return l;
 }
@@ -113,14 +113,17 @@ Line threads_speed_line(double one_core) {
   double load = 0;
   getloadavg(&load, 1);
   const int n = std::min(threads(), usable_cores());
-  const double measured = measure_gemm_threads(n);
-  Line l{"gemm f64, all", fmt::format("{:.1f} GFLOP/s on {}", measured * 1e-9, plural(n, "thread"))};
-  l.numbers = {{"measured", measured}, {"expected", one_core * n}, {"unit", "FLOP/s"}, {"load", load}};
-  const bool busy = load > 0.3 * usable_cores();
-  if (busy)
-    l.value += fmt::format(" (not judged: other work loads the machine, {:.1f} on {})", load,
-                           plural(usable_cores(), "core"));
-  else if (measured < 0.5 * one_core * n)
+  Line l{"matmul f64, all", ""};
+  l.numbers = {{"expected", one_core * n}, {"unit", "FLOP/s"}, {"load", load}};
+  if (load > 0.3 * usable_cores()) {
+    l.value = fmt::format("not measured: other work loads the machine ({:.1f} on {})", load,
+                          plural(usable_cores(), "core"));
+    return l;
+  }
+  const double measured = measure_matmul_threads();
+  l.value = fmt::format("{:.1f} GFLOP/s on {}", measured * 1e-9, plural(n, "thread"));
+  l.numbers["measured"] = measured;
+  if (measured < 0.5 * one_core * n)
     l.fix = fmt::format(
         "{:.1f} GFLOP/s are expected. The cores may be halves of fewer real ones (hyper-threads): try "
         "WELLPOSED_THREADS={}.",
@@ -176,10 +179,13 @@ void look_at_speed(std::vector<Line>& lines) {
         "Below 1 GHz: power saving or throttling. Set the governor to performance (cpupower frequency-set -g "
         "performance).";
   lines.push_back(std::move(l));
-  const double f64_speed = measure_gemm<double>();
-  lines.push_back(gemm_line("gemm f64", f64_speed, clock * flops_per_cycle(8)));
-  lines.push_back(gemm_line("gemm f32", measure_gemm<float>(), clock * flops_per_cycle(4)));
+  const double f64_speed = measure_matmul(f64);
+  lines.push_back(speed_line("matmul f64", f64_speed, clock * flops_per_cycle(8)));
+  lines.push_back(speed_line("matmul f32", measure_matmul(f32), clock * flops_per_cycle(4)));
   if (std::min(threads(), usable_cores()) > 1) lines.push_back(threads_speed_line(f64_speed));
+  Line gemm = speed_line("BLAS gemm f64", measure_gemm(), clock * flops_per_cycle(8));
+  if (!gemm.fix.empty()) gemm.fix += " Factorisations use it: see the BLAS line.";
+  lines.push_back(std::move(gemm));
   const Bandwidth b = measure_bandwidth();
   lines.push_back(bandwidth_line("memory read", b.read));
   lines.push_back(bandwidth_line("memory copy", b.copy));

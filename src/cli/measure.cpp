@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "base/pool.hpp"
 #include "kernels/blas.hpp"
+#include "wellposed/ops.hpp"
+#include "wellposed/threads.hpp"
 
 namespace wp::cli {
 namespace {
@@ -40,15 +41,9 @@ void hide(T& value) {  // the compiler must have it in a register here and knows
 }
 
 constexpr std::int64_t kSize = 384;
-constexpr double kFlops = 2.0 * kSize * kSize * kSize;
 
-template <class T>
-void multiply(const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& c) {
-  blas::gemm<T>(kSize, kSize, kSize, T(1), {a.data(), kSize, 1}, {b.data(), kSize, 1}, T(0), {c.data(), kSize, 1});
-}
-template <class T>
-std::vector<T> matrix() {
-  return std::vector<T>(static_cast<std::size_t>(kSize * kSize), T(0.5));
+double flops(std::int64_t n) {
+  return 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
 }
 
 }  // namespace
@@ -69,26 +64,27 @@ double measure_clock() {
   return kRounds * kAdds / t;
 }
 
-template <class T>
 double measure_gemm() {
-  const std::vector<T> a = matrix<T>(), b = matrix<T>();
-  std::vector<T> c = matrix<T>();
-  return kFlops / least_time(CLOCK_THREAD_CPUTIME_ID, 0.1, [&] { multiply(a, b, c); });
-}
-template double measure_gemm<float>();
-template double measure_gemm<double>();
-
-double measure_gemm_threads(int n) {
-  constexpr int rounds = 4;
-  const std::vector<double> a = matrix<double>(), b = matrix<double>();
-  std::vector<std::vector<double>> c(static_cast<std::size_t>(n), matrix<double>());
-  const double t = least_time(CLOCK_MONOTONIC, 0.15, [&] {
-    parallel_for(n, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        for (int r = 0; r < rounds; ++r) multiply(a, b, c[static_cast<std::size_t>(i)]);
-    });
+  const std::vector<double> a(kSize * kSize, 0.5), b = a;
+  std::vector<double> c = a;
+  const double t = least_time(CLOCK_THREAD_CPUTIME_ID, 0.1, [&] {
+    blas::gemm<double>(kSize, kSize, kSize, 1, {a.data(), kSize, 1}, {b.data(), kSize, 1}, 0, {c.data(), kSize, 1});
   });
-  return kFlops * rounds * n / t;
+  return flops(kSize) / t;
+}
+
+double measure_matmul(DType dtype) {
+  const Tensor a = full({kSize, kSize}, 0.5, {.dtype = dtype});
+  const int before = threads();
+  set_threads(1);
+  const double t = least_time(CLOCK_THREAD_CPUTIME_ID, 0.1, [&] { (void)matmul(a, a); });
+  set_threads(before);
+  return flops(kSize) / t;
+}
+
+double measure_matmul_threads() {
+  const Tensor a = full({2 * kSize, 2 * kSize}, 0.5);
+  return flops(2 * kSize) / least_time(CLOCK_MONOTONIC, 0.2, [&] { (void)matmul(a, a); });
 }
 
 Bandwidth measure_bandwidth() {
