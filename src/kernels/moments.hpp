@@ -36,6 +36,17 @@ struct Moments {
   }
 };
 
+struct ComplexMoments {
+  Moments re, im;
+};
+struct ScaledMoments {  // of x · 2^−scale
+  Moments s;
+  int scale;
+};
+struct ScaledComplexMoments {
+  ScaledMoments re, im;
+};
+
 template <class T, std::int64_t lanes>
 WP_FN double lane_total(T (&v)[lanes]) {
   for (std::int64_t width = lanes / 2; width > 0; width /= 2)
@@ -165,9 +176,7 @@ template <class T, bool root>
 struct Variance<std::complex<T>, root> {
   using In = std::complex<T>;
   using Out = T;
-  struct State {
-    Moments re, im;
-  };
+  using State = ComplexMoments;
   static constexpr std::int64_t column_rows = kMomentRows;
   WP_FN void start(State& s) { s = {Moments::none(), Moments::none()}; }
   WP_FN void join(State& a, const State& b) {
@@ -196,15 +205,12 @@ struct Variance<std::complex<T>, root> {
 };
 
 // The same where squares overflow or underflow: each block is scaled by a power of two to have its largest element
-// near 1. State: moments of x · 2^−scale.
+// near 1.
 template <class T, bool root>
 struct ScaledVariance {
   using In = T;
   using Out = T;
-  struct State {
-    Moments s;
-    int scale;
-  };
+  using State = ScaledMoments;
   WP_FN void start(State& s) { s = {Moments::none(), 0}; }
   WP_FN void rescale(State& s, int scale) {
     const int shift = std::max(s.scale - scale, -2000);
@@ -243,9 +249,7 @@ struct ScaledVariance<std::complex<T>, root> {
   using In = std::complex<T>;
   using Out = T;
   using Part = ScaledVariance<T, root>;
-  struct State {
-    typename Part::State re, im;
-  };
+  using State = ScaledComplexMoments;
   WP_FN void start(State& s) {
     Part::start(s.re);
     Part::start(s.im);
@@ -264,7 +268,7 @@ struct ScaledVariance<std::complex<T>, root> {
     Part::block(im, n, s.im);
   }
   WP_FN Out finish(const State& s, std::int64_t n, double correction) {
-    typename Part::State re = s.re, im = s.im;
+    ScaledMoments re = s.re, im = s.im;
     Part::rescale(re, std::max(re.scale, im.scale));
     Part::rescale(im, re.scale);
     re.s.m2 += im.s.m2;

@@ -121,6 +121,12 @@ constexpr Reductions reductions(simd::Types<T...>) {
   return all;
 }
 
+// The same partial results with the last step of another F.
+template <template <class> class F, class... T>
+constexpr Reductions refinished(Reductions table, simd::Types<T...>) {
+  ((table[static_cast<std::size_t>(dtype_v<T>)].finish = finish<F<T>>), ...);
+  return table;
+}
 template <template <class> class F, class... T>
 constexpr Reductions rare_reductions(simd::Types<T...>) {
   Reductions all{};
