@@ -1,5 +1,6 @@
 // Products as mantissa · 2^exponent: no partial product overflows or loses digits to underflow.
 #pragma once
+#include <bit>
 #include <cmath>
 #include <complex>
 
@@ -38,21 +39,28 @@ struct FloatProduct {
       return std::fabs(v);
     }
   }
-  // Sixteen of these make no product beyond 2^±976.
+  // Sixteen of these make no product beyond 2^±976, or exactly 0.
   WP_FN bool tame(T v) {
     const double s = size(static_cast<A>(v));
-    return (s >= 0x1p-60) & (s <= 0x1p60);
+    return ((s >= 0x1p-60) & (s <= 0x1p60)) | (s == 0);
   }
+  // v = m · 2^e. The exponent is read from the bits; subnormal numbers are scaled first.
   WP_FN State split(A v) {
     const double s = size(v);
     if (!(s > 0) || !std::isfinite(s)) return {v, 0};
-    int e = 0;
-    std::frexp(s, &e);
-    if constexpr (simd::is_complex_v<A>)
-      return {A(std::ldexp(v.real(), -e), std::ldexp(v.imag(), -e)), e};
-    else
-      return {std::ldexp(v, -e), e};
+    if (s < 0x1p-1000) {
+      State scaled = split_normal(v * 0x1p200);
+      scaled.e -= 200;
+      return scaled;
+    }
+    return split_normal(v);
   }
+  WP_FN State split_normal(A v) {
+    const auto e = static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(size(v)) >> 52) - 1022;
+    const std::int64_t half = e / 2;  // 2^−e itself may be out of range
+    return {v * power(-half) * power(half - e), e};
+  }
+  WP_FN double power(std::int64_t e) { return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52); }
   WP_FN void times(State& s, const State& t) {
     const std::int64_t e = s.e + t.e;
     s = split(s.m * t.m);

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::int64_t kPieceBlocks = 64;         // blocks of one row that one piece of parallel work reduces
 constexpr std::int64_t kPieceElements = 1 << 18;  // the same for strips of columns, in elements
+constexpr std::int64_t kRowBytes = 1 << 14;       // of a strip: wide strips read memory page by page
+constexpr std::int64_t kFoldWidth = 512;          // narrow rows are joined to wide ones of this length
 constexpr std::int64_t kTileWidth = 128;          // columns of a strip whose elements are brought to a buffer
 
 using Buffer = std::unique_ptr<std::byte[]>;
@@ -92,6 +94,8 @@ struct Rows {
   std::int64_t inner = 0;  // length of the contiguous stretches of a run; 0: brought to a buffer
   Dims outer, outer_strides;
   std::int64_t per_inner = 0, blocks = 0;
+  // Long stretches are read as sheets of r.rows rows of kColumnWidth: memory answers several streams faster than one.
+  std::int64_t sheet = r.rows * kColumnWidth, sheets = 0;
 
   Rows(const Reduction& reduction, const ReducePlan& plan, std::int64_t length) : r(reduction), p(plan), n(length) {
     const std::size_t last = p.reduced.size() - 1;
@@ -101,13 +105,14 @@ struct Rows {
       outer.push_back(p.reduced[k]);
       outer_strides.push_back(p.reduced_strides[k]);
     }
-    per_inner = ((inner ? inner : n) + kReduceBlock - 1) / kReduceBlock;
+    sheets = r.columns[0] ? inner / sheet : 0;
+    per_inner = ((inner ? inner - sheets * sheet : n) + kReduceBlock - 1) / kReduceBlock;
     blocks = inner ? n / inner * per_inner : per_inner;
   }
   const char* start(std::int64_t out) const { return p.x + offset_of(out, p.kept, p.kept_strides) * item; }
   void block(const char* x, std::int64_t i, void* state) const {
     const auto fn = r.block[static_cast<int>(simd::isa())];
-    const std::int64_t from = i % per_inner * kReduceBlock;
+    const std::int64_t from = sheets * sheet + i % per_inner * kReduceBlock;
     if (inner) {
       const std::int64_t at = from + offset_of(i / per_inner, outer, outer_strides);
       return fn(x + at * item, std::min(kReduceBlock, inner - from), state);
@@ -117,10 +122,10 @@ struct Rows {
     gather(elements, r.in, x, p.dtype, p.reduced, p.reduced_strides, from, m);
     fn(elements, m, state);
   }
-  // Joins blocks [begin, end), at most kPieceBlocks of them, into `state`.
+  // Joins blocks [begin, end), at most 2 · kPieceBlocks of them, into `state`.
   void span(const char* x, std::int64_t begin, std::int64_t end, void* state) const {
     if (end - begin == 1) return block(x, begin, state);
-    alignas(64) std::byte memory[kStateBytes * 9];
+    alignas(64) std::byte memory[kStateBytes * 10];
     Cascade cascade(r, 1, end - begin, memory);
     for (std::int64_t i = begin; i < end; ++i) {
       block(x, i, cascade.fresh());
@@ -128,32 +133,48 @@ struct Rows {
     }
     std::memcpy(state, cascade.total(), r.state);
   }
+  // Pieces of parallel work in one run: sheets and what is left of each stretch; or groups of blocks.
+  std::int64_t pieces() const {
+    if (sheets == 0) return (blocks + kPieceBlocks - 1) / kPieceBlocks;
+    return n / inner * (sheets + (per_inner > 0));
+  }
+  void piece(const char* x, std::int64_t k, void* state) const {
+    if (sheets == 0) return span(x, k * kPieceBlocks, std::min(blocks, (k + 1) * kPieceBlocks), state);
+    const std::int64_t per = sheets + (per_inner > 0), stretch = k / per, j = k % per;
+    if (j == sheets) return span(x, stretch * per_inner, (stretch + 1) * per_inner, state);
+    const auto bytes = static_cast<std::int64_t>(r.state);
+    const Buffer states = buffer(kColumnWidth * bytes);
+    const std::int64_t at = offset_of(stretch, outer, outer_strides) + j * sheet;
+    r.columns[static_cast<int>(simd::isa())](x + at * item, kColumnWidth, r.rows, kColumnWidth, states.get());
+    for (std::int64_t half = kColumnWidth / 2; half > 0; half /= 2)
+      r.join(states.get(), states.get() + half * bytes, half);
+    std::memcpy(state, states.get(), r.state);
+  }
 };
 
 std::uint32_t by_rows(const Reduction& r, const ReducePlan& p, std::int64_t outs, std::int64_t n) {
   const Rows rows(r, p, n);
   const auto out_size = static_cast<std::int64_t>(size_of(r.out)), state = static_cast<std::int64_t>(r.state);
-  if (rows.blocks <= kPieceBlocks) {  // whole rows in parallel
+  const std::int64_t pieces = rows.pieces();
+  if (pieces == 1) {  // whole rows in parallel
     std::atomic<std::uint32_t> bits{0};
     parallel_for(outs, std::max<std::int64_t>(1, kGrain / n), [&](std::int64_t begin, std::int64_t end) {
       simd::Status status;
       alignas(64) std::byte total[kStateBytes];
       for (std::int64_t o = begin; o < end; ++o) {
-        rows.span(rows.start(o), 0, rows.blocks, total);
+        rows.piece(rows.start(o), 0, total);
         r.finish(total, n, p.param, p.out + o * out_size, &status);
       }
       if (status.bits) bits.fetch_or(status.bits, std::memory_order_relaxed);
     });
     return bits.load();
   }
-  const std::int64_t pieces = (rows.blocks + kPieceBlocks - 1) / kPieceBlocks;
   const Buffer parts = buffer(pieces * state), memory = buffer(Cascade::slots(pieces) * state);
   simd::Status status;
   for (std::int64_t o = 0; o < outs; ++o) {
     const char* const x = rows.start(o);
     parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k)
-        rows.span(x, k * kPieceBlocks, std::min(rows.blocks, (k + 1) * kPieceBlocks), parts.get() + k * state);
+      for (std::int64_t k = begin; k < end; ++k) rows.piece(x, k, parts.get() + k * state);
     });
     Cascade cascade(r, 1, pieces, memory.get());
     for (std::int64_t k = 0; k < pieces; ++k) {
@@ -189,11 +210,11 @@ struct Columns {
       outer_out_strides.push_back(out_strides[k]);
     }
     direct = p.dtype == r.in && step == 1 && p.reduced.size() == 1;
-    if (direct && n > kChain && p.reduced_strides[0] == length && length <= kColumnWidth / 2)
-      fold = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kColumnWidth / length)));
-    width = std::min(length, direct ? kColumnWidth : kTileWidth);
+    if (direct && n > kChain && p.reduced_strides[0] == length && length <= kFoldWidth / 2)
+      fold = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kFoldWidth / length)));
+    width = std::min(length, direct ? std::min(kColumnWidth, kRowBytes / item) : kTileWidth);
     strips = (length + width - 1) / width;
-    chunk = kColumnRows * fold;
+    chunk = r.rows * fold;
     piece = std::max<std::int64_t>(1, kPieceElements / (chunk * width)) * chunk;
     pieces = (n + piece - 1) / piece;
   }
@@ -215,7 +236,7 @@ struct Columns {
     const std::int64_t stride = p.reduced_strides[0], wide = rows / fold, rest = rows % fold;
     x += from * stride * item;
     if (fold == 1) return fn(x, stride, rows, w, states);
-    alignas(64) std::byte folded[kColumnWidth * kStateBytes];
+    alignas(64) std::byte folded[kFoldWidth * kStateBytes];
     if (wide) {
       fn(x, fold * stride, wide, fold * w, folded);
       for (std::int64_t half = fold / 2; half > 0; half /= 2) r.join(folded, folded + half * w * state, half * w);
@@ -255,12 +276,11 @@ std::uint32_t by_columns(const Columns& c) {
   if (c.pieces == 1) {
     parallel_for(tasks, std::max<std::int64_t>(1, kGrain / (c.n * c.width)),
                  [&](std::int64_t begin, std::int64_t end) {
-                   alignas(64) std::byte states[kColumnWidth * kStateBytes];
-                   const Buffer tile = c.tile();
+                   const Buffer tile = c.tile(), states = buffer(c.width * c.state);
                    simd::Status status;
                    for (std::int64_t s = begin; s < end; ++s) {
-                     c.span(s, 0, c.n, tile.get(), states);
-                     c.finish(s, states, status);
+                     c.span(s, 0, c.n, tile.get(), states.get());
+                     c.finish(s, states.get(), status);
                    }
                    if (status.bits) bits.fetch_or(status.bits, std::memory_order_relaxed);
                  });

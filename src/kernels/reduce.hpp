@@ -12,7 +12,7 @@ namespace wp::kernels {
 
 inline constexpr std::int64_t kReduceBlock = 4096;  // elements of a row in one partial result
 inline constexpr std::int64_t kColumnRows = 128;    // rows of a strip of columns in one partial result
-inline constexpr std::int64_t kColumnWidth = 512;   // columns in a strip, at most
+inline constexpr std::int64_t kColumnWidth = 4096;  // columns in a strip, at most
 inline constexpr std::int64_t kChain = 16;          // elements pushed one after the other into one state
 inline constexpr std::size_t kStateBytes = 96;      // the largest partial result
 
@@ -22,10 +22,11 @@ struct Reduction {
   std::size_t state = 0;  // bytes of a partial result
   void (*start)(void* state) = nullptr;
   void (*block[simd::kIsas])(const void* x, std::int64_t n, void* state) = {};  // fresh partial result of n elements
-  // For w ≤ kColumnWidth neighbouring columns: folds `rows` rows, `stride` elements apart, into w fresh states. Null:
-  // runs are taken one by one.
+  // For w ≤ kColumnWidth neighbouring columns: folds up to `rows` rows, `stride` elements apart, into w fresh states.
+  // Null: runs are taken one by one.
   void (*columns[simd::kIsas])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t w,
                                void* states) = {};
+  std::int64_t rows = kColumnRows;
   void (*joins[simd::kIsas])(void* into, const void* from, std::int64_t count) = {};  // into: the earlier elements
   void (*finish)(const void* state, std::int64_t n, double param, void* out, simd::Status* status) = nullptr;
 
@@ -47,7 +48,8 @@ struct ReducePlan {
 std::uint32_t reduce(const Reduction& r, ReducePlan plan);
 
 // F gives: In, Out, State; start(State&); push(State&, In); join(State&, const State&); finish(const State&, n,
-// param); and maybe whole forms: block(const In*, n, State&), columns(const In*, stride, rows, w, State*).
+// param); and maybe whole forms: block(const In*, n, State&), columns(const In*, stride, rows, w, State*) with
+// column_rows.
 namespace baseline {
 #include "kernels/reduce.inl"
 }
@@ -78,6 +80,14 @@ void finish(const void* state, std::int64_t n, double param, void* out, simd::St
 }
 
 template <class F>
+constexpr std::int64_t column_rows() {
+  if constexpr (requires { F::column_rows; })
+    return F::column_rows;
+  else
+    return kColumnRows;
+}
+
+template <class F>
 constexpr Reduction reduction() {
   using S = typename F::State;
   static_assert(sizeof(S) <= kStateBytes);
@@ -87,6 +97,7 @@ constexpr Reduction reduction() {
           [](void* s) { F::start(*static_cast<S*>(s)); },
           {baseline::block<F>, avx2::block<F>, avx512::block<F>},
           {baseline::columns<F>, avx2::columns<F>, avx512::columns<F>},
+          column_rows<F>(),
           {baseline::joins<F>, avx2::joins<F>, avx512::joins<F>},
           finish<F>};
 }
@@ -99,6 +110,7 @@ constexpr Reduction rare_reduction() {
           [](void* s) { F::start(*static_cast<typename F::State*>(s)); },
           {baseline::block<F>, baseline::block<F>, baseline::block<F>},
           {},
+          0,
           {baseline::joins<F>, baseline::joins<F>, baseline::joins<F>},
           finish<F>};
 }
@@ -109,6 +121,12 @@ constexpr Reductions reductions(simd::Types<T...>) {
   return all;
 }
 
+// The same partial results with the last step of another F.
+template <template <class> class F, class... T>
+constexpr Reductions refinished(Reductions table, simd::Types<T...>) {
+  ((table[static_cast<std::size_t>(dtype_v<T>)].finish = finish<F<T>>), ...);
+  return table;
+}
 template <template <class> class F, class... T>
 constexpr Reductions rare_reductions(simd::Types<T...>) {
   Reductions all{};

@@ -72,6 +72,7 @@ constexpr Reduction log_sum() {
           },
           {baseline::log_sum_block<T>, avx2::log_sum_block<T>, avx512::log_sum_block<T>},
           {baseline::log_sum_columns<T>, avx2::log_sum_columns<T>, avx512::log_sum_columns<T>},
+          kColumnRows,
           {},
           [](const void* state, std::int64_t, double, void* out, simd::Status* status) {
             const LogSum& s = *static_cast<const LogSum*>(state);

@@ -7,9 +7,9 @@ extern const Op op_std;
 namespace {
 
 constexpr kernels::Reductions var_table = kernels::reductions<kernels::Var>(simd::Floats{});
-constexpr kernels::Reductions std_table = kernels::reductions<kernels::Std>(simd::Floats{});
+constexpr kernels::Reductions std_table = kernels::refinished<kernels::Std>(var_table, simd::Floats{});
 constexpr kernels::Reductions careful_var = kernels::rare_reductions<kernels::CarefulVar>(simd::Floats{});
-constexpr kernels::Reductions careful_std = kernels::rare_reductions<kernels::CarefulStd>(simd::Floats{});
+constexpr kernels::Reductions careful_std = kernels::refinished<kernels::CarefulStd>(careful_var, simd::Floats{});
 
 DType as_float(const Call& c) {
   const DType d = c.in[0].dtype();
