@@ -120,7 +120,7 @@ def measure(workers, case, rounds, threads):
             if r >= 0:
                 times[name].append(t)
             if threads > 1:
-                time.sleep(0.03)  # threads of the worker before still spin
+                time.sleep(0.08)  # threads of the worker before still spin
     return times
 
 

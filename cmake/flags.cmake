@@ -4,7 +4,7 @@ set(WP_WARNINGS -Wall -Wextra -Wshadow=local -Wconversion -Wno-sign-conversion -
     -Wno-missing-field-initializers -Werror)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
-add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer)
+add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math $<$<NOT:$<CONFIG:Release>>:-fno-omit-frame-pointer>)
 find_program(CCACHE ccache)
 if(CCACHE)
   # Paths relative to the tree: a copy of it in another folder finds its objects in the cache.

@@ -22,6 +22,16 @@ TEST(Memory, GivesAlignedBlocksOfEverySize) {
   for (const auto& [p, bytes] : blocks) memory::release(p, bytes);
 }
 
+TEST(Memory, KeepsTheNewestBlocksWhenTheCacheIsFull) {
+  std::vector<std::pair<void*, std::size_t>> blocks;
+  for (std::size_t mib = 20; mib < 60; mib += 4) blocks.emplace_back(memory::allocate(mib << 20), mib << 20);
+  for (const auto& [p, bytes] : blocks) memory::release(p, bytes);  // 380 MiB in all
+  const auto [last, bytes] = blocks.back();
+  EXPECT_LT(memory::stats().cached, std::size_t{380} << 20);
+  EXPECT_EQ(memory::allocate(bytes), last);
+  memory::release(last, bytes);
+}
+
 TEST(Memory, ReusesALargeBlockThatWasReleased) {
   void* const first = memory::allocate(10 << 20);
   memory::release(first, 10 << 20);

@@ -47,9 +47,11 @@ inline constexpr Kinds numeric = integer | floating;
 inline constexpr Kinds any = numeric | boolean;
 }  // namespace kinds
 
+namespace detail {
+inline constexpr std::uint8_t sizes[kDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+}
 constexpr std::size_t size_of(DType d) noexcept {
-  constexpr std::uint8_t sizes[kDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
-  return sizes[static_cast<int>(d)];
+  return detail::sizes[static_cast<int>(d)];
 }
 constexpr bool is_complex(DType d) noexcept {
   return is(d, kinds::complex_floating);

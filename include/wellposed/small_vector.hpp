@@ -1,6 +1,7 @@
 // A vector whose first N elements live inside the object: shapes, strides, inputs and outputs never touch the
 // heap in ordinary use.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
@@ -29,11 +30,12 @@ class SmallVector {
     if constexpr (std::random_access_iterator<It>) reserve(static_cast<std::size_t>(last - first));
     for (; first != last; ++first) push_back(*first);
   }
-  SmallVector(const SmallVector& other) {
-    if constexpr (std::is_trivially_copyable_v<T>)
-      copy(other);
-    else
-      for (const T& v : other) push_back(v);
+  SmallVector(const SmallVector& other) requires std::is_trivially_copyable_v<T>
+      : size_(other.heap_ ? 0 : other.size_), storage_(other.storage_) {
+    if (other.heap_) copy(other);
+  }
+  SmallVector(const SmallVector& other) requires(!std::is_trivially_copyable_v<T>) {
+    for (const T& v : other) push_back(v);
   }
   SmallVector(SmallVector&& other) noexcept { steal(other); }
   SmallVector& operator=(const SmallVector& other) {
@@ -103,13 +105,14 @@ class SmallVector {
   }
   friend bool operator==(const SmallVector& a, const SmallVector& b) noexcept {
     if (a.size_ != b.size_) return false;
-    for (std::size_t i = 0; i < a.size_; ++i)
-      if (!(a[i] == b[i])) return false;
+    const T *x = a.data(), *const end = x + a.size_, *y = b.data();
+    while (x != end)
+      if (!(*x++ == *y++)) return false;
     return true;
   }
 
  private:
-  T* inside() noexcept { return reinterpret_cast<T*>(storage_); }
+  T* inside() noexcept { return reinterpret_cast<T*>(storage_.data()); }
   void release() noexcept {
     if constexpr (!std::is_trivially_destructible_v<T>) clear();
     if (heap_) std::allocator<T>().deallocate(heap_, capacity_);
@@ -119,7 +122,7 @@ class SmallVector {
   }
   void copy(const SmallVector& other) {
     if (!heap_ && !other.heap_) {  // a fixed number of bytes is cheaper than a loop
-      std::memcpy(storage_, other.storage_, sizeof storage_);
+      storage_ = other.storage_;
       size_ = other.size_;
       return;
     }
@@ -133,7 +136,7 @@ class SmallVector {
       size_ = std::exchange(other.size_, 0U);
       capacity_ = std::exchange(other.capacity_, static_cast<unsigned>(N));
     } else if constexpr (std::is_trivially_copyable_v<T>) {
-      std::memcpy(storage_, other.storage_, sizeof storage_);
+      storage_ = other.storage_;
       size_ = std::exchange(other.size_, 0U);
     } else {
       for (std::size_t i = 0; i < other.size_; ++i) std::construct_at(inside() + i, std::move(other[i]));
@@ -145,7 +148,7 @@ class SmallVector {
   T* heap_ = nullptr;
   unsigned size_ = 0;
   unsigned capacity_ = N;
-  alignas(T) std::byte storage_[N * sizeof(T)] = {};  // zero: copying all of it is defined
+  alignas(T) std::array<std::byte, N * sizeof(T)> storage_ = {};  // zero: copying all of it is defined
 };
 
 }  // namespace gnu::visibility("default")]]wp

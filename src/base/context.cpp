@@ -70,8 +70,8 @@ std::string_view name(CheckLevel level) noexcept {
 }
 
 Context& context() noexcept {
-  static constinit thread_local Context c;
-  static constinit thread_local bool ready = false;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Context c;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local bool ready = false;
   if (!ready) [[unlikely]] {
     c = initial_context();
     ready = true;

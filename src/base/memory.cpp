@@ -25,16 +25,15 @@
 #endif
 
 namespace wp::memory {
+
+constinit thread_local ThreadLists* ThreadLists::mine = nullptr;
+
 namespace {
 
-constexpr std::size_t kStep = 128, kClasses = kSmall / kStep, kSlab = 64 * 1024, kMapped = 256 * 1024;
+constexpr std::size_t kSlab = 64 * 1024, kMapped = 256 * 1024;
 constexpr std::size_t kListed = 1 << 20, kPage = 4096, kHuge = 2 << 20;
 
-struct FreeBlock {
-  FreeBlock* next;
-};
-
-// ---- small blocks: a list per class and thread; surplus goes to a common store --------------------------------
+// ---- small blocks: a thread's surplus goes to a common store ---------------------------------------------------
 struct CommonLists {
   std::mutex mutex;
   FreeBlock* head[kClasses] = {};
@@ -44,10 +43,8 @@ CommonLists& common() {
   return *c;
 }
 
-struct ThreadLists {
-  FreeBlock* head[kClasses] = {};
-  std::uint32_t count[kClasses] = {};
-  ~ThreadLists() {
+struct OwnedLists : ThreadLists {
+  ~OwnedLists() {
     for (std::size_t k = 0; k < kClasses; ++k) give(k, count[k]);
     mine = nullptr;
     gone = true;
@@ -72,36 +69,29 @@ struct ThreadLists {
       while (c.head[k] && count[k] < 32) {
         FreeBlock* const b = c.head[k];
         c.head[k] = b->next;
-        b->next = head[k];
-        head[k] = b;
-        ++count[k];
+        push(k, b);
       }
     }
     if (head[k]) return;
     const std::size_t size = (k + 1) * kStep;
     char* const slab = static_cast<char*>(std::aligned_alloc(kAlignment, kSlab));
     if (!slab) throw std::bad_alloc();
-    for (std::size_t at = 0; at + size <= kSlab; at += size) {
-      auto* b = reinterpret_cast<FreeBlock*>(slab + at);
-      b->next = head[k];
-      head[k] = b;
-      ++count[k];
-    }
+    for (std::size_t at = 0; at + size <= kSlab; at += size) push(k, reinterpret_cast<FreeBlock*>(slab + at));
   }
-  // Plain pointers, so that reading them needs no initialisation check.
-  static inline constinit thread_local ThreadLists* mine = nullptr;
+  void push(std::size_t k, FreeBlock* b) {
+    b->next = head[k];
+    head[k] = b;
+    ++count[k];
+  }
   static inline constinit thread_local bool gone = false;  // tensors may die after this thread's lists
 };
 
 // This thread's lists; null while the thread ends.
-[[gnu::noinline]] ThreadLists* first_use() {
-  if (ThreadLists::gone) return nullptr;
-  static thread_local ThreadLists lists;
-  return ThreadLists::mine = &lists;
-}
-inline ThreadLists* thread_lists() {
-  ThreadLists* const t = ThreadLists::mine;
-  return t ? t : first_use();
+OwnedLists* own_lists() {
+  if (OwnedLists::gone) return nullptr;
+  static thread_local OwnedLists lists;
+  ThreadLists::mine = &lists;
+  return &lists;
 }
 
 // ---- large blocks: classes with 8 steps per power of two, cached for reuse (page faults cost more than the work)
@@ -111,11 +101,22 @@ std::size_t round_up(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+std::size_t class_of(std::size_t rounded) {
+  const std::size_t floor = std::bit_floor(rounded);
+  return 8 * static_cast<std::size_t>(std::countr_zero(floor)) + (rounded - floor) / (floor / 8);
+}
+
+struct Cached {
+  void* block;
+  std::size_t bytes;
+  std::uint64_t since;
+};
 struct Large {
   std::mutex mutex;
-  std::multimap<std::size_t, void*> cache;  // by size
+  std::vector<Cached> cache[8 * 64];  // by class, newest last
   std::map<void*, Live> listed;
   std::size_t live = 0, peak = 0, cached = 0, budget = 0, colour = 0;
+  std::uint64_t clock = 0;
 };
 Large& large() {
   static Large* l = new Large;
@@ -173,10 +174,17 @@ void* map(std::size_t bytes, std::size_t colour) noexcept {
   return static_cast<char*>(base) + colour;
 }
 
-void drop_cache(Large& l) noexcept {
-  for (const auto& [size, block] : l.cache) unmap(block, size);
-  l.cache.clear();
-  l.cached = 0;
+// Gives back the oldest cached blocks until at most `keep` bytes are left.
+void shrink_cache(Large& l, std::size_t keep) noexcept {
+  while (l.cached > keep) {
+    std::vector<Cached>* oldest = nullptr;
+    for (std::vector<Cached>& c : l.cache)
+      if (!c.empty() && (!oldest || c.front().since < oldest->front().since)) oldest = &c;
+    const Cached gone = oldest->front();
+    oldest->erase(oldest->begin());
+    l.cached -= gone.bytes;
+    unmap(gone.block, gone.bytes);
+  }
 }
 
 [[noreturn]] void out_of_memory(std::size_t asked, std::size_t left) {
@@ -208,9 +216,9 @@ void* allocate_large(std::size_t asked) {
   const std::size_t bytes = round_up(asked);
   Large& l = large();
   std::unique_lock lock(l.mutex);
-  if (const auto hit = l.cache.lower_bound(bytes); hit != l.cache.end() && hit->first == bytes) {
-    void* const block = hit->second;
-    l.cache.erase(hit);
+  if (std::vector<Cached>& hits = l.cache[class_of(bytes)]; !hits.empty()) {
+    void* const block = hits.back().block;
+    hits.pop_back();
     l.cached -= bytes;
     list(l, block, bytes);
     return block;
@@ -218,7 +226,7 @@ void* allocate_large(std::size_t asked) {
   if (bytes > l.budget) {  // look at the machine again
     std::size_t left = available();
     if (bytes > left && l.cached) {
-      drop_cache(l);
+      shrink_cache(l, 0);
       left = available();
     }
     if (bytes > left) {
@@ -230,7 +238,7 @@ void* allocate_large(std::size_t asked) {
   l.colour = (l.colour + 5 * kAlignment) % kPage;
   void* block = map(bytes, l.colour);
   if (!block) {
-    drop_cache(l);
+    shrink_cache(l, 0);
     block = map(bytes, l.colour);
   }
   if (!block) {
@@ -249,12 +257,14 @@ void release_large(void* block, std::size_t asked) noexcept {
   l.live -= bytes;
   if (bytes >= kListed) l.listed.erase(block);
   const std::size_t keep = std::max<std::size_t>(std::size_t{256} << 20, l.peak / 2);
-  if (l.cached + bytes > keep) {
+  if (bytes > keep) return unmap(block, bytes);
+  shrink_cache(l, keep - bytes);
+  try {
+    l.cache[class_of(bytes)].push_back({block, bytes, ++l.clock});
+    l.cached += bytes;
+  } catch (const std::bad_alloc&) {
     unmap(block, bytes);
-    return;
   }
-  l.cache.emplace(bytes, block);
-  l.cached += bytes;
 }
 
 }  // namespace
@@ -265,35 +275,26 @@ std::size_t available() noexcept {
   return std::min({machine, cgroup_left(), address_space_left()});
 }
 
-void* allocate(std::size_t bytes) {
-  if (bytes <= kSmall) {
-    if constexpr (WP_PLAIN_MALLOC) return std::aligned_alloc(kAlignment, (bytes + kAlignment) & ~(kAlignment - 1));
-    const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
-    ThreadLists* const t = thread_lists();
-    if (!t) [[unlikely]]
-      return std::aligned_alloc(kAlignment, (k + 1) * kStep);
-    if (!t->head[k]) [[unlikely]]
-      t->refill(k);
-    FreeBlock* const b = t->head[k];
-    t->head[k] = b->next;
-    --t->count[k];
-    return b;
-  }
-  return allocate_large(bytes);
+void* allocate_slow(std::size_t bytes) {
+  if (bytes > kSmall) return allocate_large(bytes);
+  const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
+  OwnedLists* const t = WP_PLAIN_MALLOC ? nullptr : own_lists();
+  if (!t) return std::aligned_alloc(kAlignment, (k + 1) * kStep);
+  if (!t->head[k]) t->refill(k);
+  FreeBlock* const b = t->head[k];
+  t->head[k] = b->next;
+  --t->count[k];
+  return b;
 }
 
-void release(void* block, std::size_t bytes) noexcept {
+void release_slow(void* block, std::size_t bytes) noexcept {
   if (bytes > kSmall) return release_large(block, bytes);
   if constexpr (WP_PLAIN_MALLOC) return std::free(block);
   const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
-  ThreadLists* const t = thread_lists();
-  if (!t) [[unlikely]]
-    return;  // the thread is ending: at most a few blocks stay with the process
-  auto* const b = static_cast<FreeBlock*>(block);
-  b->next = t->head[k];
-  t->head[k] = b;
-  if (++t->count[k] > 1024) [[unlikely]]
-    t->give(k, 512);
+  OwnedLists* const t = own_lists();
+  if (!t) return;  // the thread is ending: at most a few blocks stay with the process
+  if (t->count[k] >= kKept) t->give(k, kKept / 2);
+  t->push(k, static_cast<FreeBlock*>(block));
 }
 
 Stats stats() noexcept {
@@ -305,7 +306,7 @@ Stats stats() noexcept {
 void trim() noexcept {
   Large& l = large();
   const std::lock_guard lock(l.mutex);
-  drop_cache(l);
+  shrink_cache(l, 0);
 }
 
 std::vector<Live> largest(std::size_t count) {

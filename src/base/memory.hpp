@@ -1,6 +1,7 @@
 // Memory for tensors: pooled small blocks, cached large ones, limits known before anything is mapped.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,44 @@ namespace wp::memory {
 
 inline constexpr std::size_t kAlignment = 64;
 inline constexpr std::size_t kSmall = 4096;  // blocks up to here come from per-thread lists
+inline constexpr std::size_t kStep = 128, kClasses = kSmall / kStep;
+inline constexpr std::uint32_t kKept = 1024;  // blocks of a class that a thread keeps to itself
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+// Small blocks: a list per class and thread.
+struct ThreadLists {
+  FreeBlock* head[kClasses] = {};
+  std::uint32_t count[kClasses] = {};
+  // This thread's; null before its first block and while it ends. Never used where sanitizers see every block.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local ThreadLists* mine;
+};
+void* allocate_slow(std::size_t bytes);
+void release_slow(void* block, std::size_t bytes) noexcept;
 
 // 64-byte aligned, uninitialised. Throws OutOfMemory (asked, available, largest live blocks) before mapping anything
 // that the machine cannot give: overcommit never reports failure.
-void* allocate(std::size_t bytes);
-void release(void* block, std::size_t bytes) noexcept;
+inline void* allocate(std::size_t bytes) {
+  const std::size_t k = (bytes - 1) / kStep;
+  ThreadLists* const t = ThreadLists::mine;
+  if (k >= kClasses || !t || !t->head[k]) [[unlikely]]
+    return allocate_slow(bytes);
+  FreeBlock* const b = t->head[k];
+  t->head[k] = b->next;
+  --t->count[k];
+  return b;
+}
+inline void release(void* block, std::size_t bytes) noexcept {
+  const std::size_t k = (bytes - 1) / kStep;
+  ThreadLists* const t = ThreadLists::mine;
+  if (k >= kClasses || !t || t->count[k] == kKept) [[unlikely]]
+    return release_slow(block, bytes);
+  auto* const b = static_cast<FreeBlock*>(block);
+  b->next = t->head[k];
+  t->head[k] = b;
+  ++t->count[k];
+}
 
 struct Stats {
   std::size_t live, peak;  // bytes in blocks above kSmall that are in use now, and at most so far

@@ -87,16 +87,20 @@ class Pool {
     wake_.notify_all();
     for (std::thread& w : workers_) w.join();
   }
+  // Waits for the workers that took part, not for those that a busy machine has not woken yet.
   void run(Job& job) {
     {
       const std::lock_guard lock(mutex_);
       job_ = &job;
-      running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
       round_.fetch_add(1, std::memory_order_release);
     }
     if (sleeping_.load(std::memory_order_acquire) > 0) wake_.notify_all();
     job.work();
-    for (int spin = 0; running_.load(std::memory_order_acquire) > 0; ++spin)
+    {
+      const std::lock_guard lock(mutex_);
+      job_ = nullptr;
+    }
+    for (int spin = 0; working_.load(std::memory_order_acquire) > 0; ++spin)
       spin < 4000 ? pause_cpu() : std::this_thread::yield();
   }
 
@@ -106,8 +110,8 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<std::uint64_t> round_{0};
-  std::atomic<int> running_{0}, sleeping_{0};
-  Job* job_ = nullptr;
+  std::atomic<int> working_{0}, sleeping_{0};
+  Job* job_ = nullptr;  // null: nothing to join
   bool stop_ = false;
 };
 
@@ -130,12 +134,14 @@ void Pool::serve() {
       if (stop_) return;
       seen = round_.load(std::memory_order_acquire);
       job = job_;
+      if (!job) continue;  // done without this worker
+      working_.fetch_add(1, std::memory_order_relaxed);
     }
     {
       const Attach here(job->context);
       job->work();
     }
-    running_.fetch_sub(1, std::memory_order_acq_rel);
+    working_.fetch_sub(1, std::memory_order_acq_rel);
   }
 }
 

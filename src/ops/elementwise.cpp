@@ -76,12 +76,13 @@ void check_weak_integers(const Call& c) {
 
 void infer_elementwise(Call& c) {
   const std::size_t n = c.in.size();
-  const detail::Node* const a = c.in[0].node();
+  const detail::Node* const a = c.in[n - 1].node();
   // The common case first: arrays of one dtype and shape.
-  bool same = a && !a->weak;
-  for (std::size_t i = 1; i < n && same; ++i) {
+  bool same = a && !a->weak, contiguous = same && a->contiguous;
+  for (std::size_t i = 0; i + 1 < n && same; ++i) {
     const detail::Node* const b = c.in[i].node();
-    same = b && b->dtype == a->dtype && !b->weak && b->shape == a->shape;
+    same = b && (b->dtype == a->dtype || c.op.params[i].separate) && !b->weak && b->shape == a->shape;
+    contiguous = contiguous && same && b->contiguous;
   }
   c.key = same ? a->dtype : common_dtype(c);
   const simd::Loop* loop = &row(*c.op.loops, c.key);
@@ -93,6 +94,7 @@ void infer_elementwise(Call& c) {
     refuse_dtype(c);
   const DType dtype = output_dtype(*loop, c.key);
   if (same) {
+    c.direct = contiguous && c.key == loop->in && dtype == loop->out && a->size <= kernels::kGrain;
     c.out.push_back(Tensor::adopt(detail::make_like(*a, dtype)));
     return;
   }
@@ -117,18 +119,13 @@ void forward_elementwise(Call& c) {
 
 void forward_elementwise(Call& c, const simd::Loops& loops) {
   const simd::Loop& loop = row(loops, c.key);
-  const std::size_t n = c.in.size();
-  Tensor& y = c.out[0];
-  bool direct = y.size() <= kernels::kGrain && y.dtype() == loop.out;
-  void* p[kernels::kMaxOperands];
-  for (std::size_t i = 0; i < n; ++i) {
-    const detail::Node& x = *c.in[i].node();
-    direct = direct && x.contiguous && x.size == y.size() && (x.dtype == loop.in || c.op.params[i].separate);
-    p[i] = x.data;
-  }
-  if (direct) {
-    p[n] = y.node()->data;
-    loop.active()(p, y.size(), &c.status);
+  if (c.direct) {
+    const std::size_t n = c.in.size();
+    const detail::Node& y = *c.out[0].node();
+    void* p[kernels::kMaxOperands];
+    for (std::size_t i = 0; i < n; ++i) p[i] = c.in[i].node()->data;
+    p[n] = y.data;
+    loop.active()(p, y.size, &c.status);
   } else {
     walk_elementwise(c, loop);
   }

@@ -41,6 +41,7 @@ struct Call {
   std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
   DType key = f64;                // the dtype that element-wise data operands are brought to
   simd::Status status;
+  bool direct = false;          // element-wise: small, contiguous and of one dtype, so one run of the loop does it
   bool consumes_first = false;  // the caller gives up input 0: its memory may be reused if nobody else sees it
   mutable std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
 

@@ -7,6 +7,7 @@ void map1(void* const* p, std::int64_t n, Status* status) {
   const T* __restrict a = static_cast<const T*>(p[0]);
   R* __restrict r = static_cast<R*>(p[1]);
   typename Watch<R>::State seen = 0;
+#pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) {
     const R v = F::apply(load(a, i));
     store(r, i, v);
@@ -22,6 +23,7 @@ void map2(void* const* p, std::int64_t n, Status* status) {
   R* __restrict r = static_cast<R*>(p[2]);
   typename Watch<R>::State seen = 0;
   UnsignedOf<T> refused = 0;
+#pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (requires { F::bad(a[i], b[i]); })
       refused = static_cast<UnsignedOf<T>>(refused | static_cast<UnsignedOf<T>>(F::bad(a[i], b[i])));
@@ -40,6 +42,7 @@ void map3(void* const* p, std::int64_t n, Status* status) {
   const T* __restrict b = static_cast<const T*>(p[2]);
   R* __restrict r = static_cast<R*>(p[3]);
   typename Watch<R>::State seen = 0;
+#pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) {
     const R v = F::apply(load(c, i), load(a, i), load(b, i));
     store(r, i, v);
