@@ -22,7 +22,7 @@ struct ScopeName;  // an interned path; lives as long as the process
 // The op that runs, and the line that asked for it.
 struct Running {
   const char* op = nullptr;
-  Place place;
+  const Place* place = nullptr;
 };
 
 struct Context {

@@ -209,7 +209,7 @@ void list(Large& l, void* block, std::size_t bytes) {
   l.peak = std::max(l.peak, l.live);
   if (bytes >= kListed)
     l.listed[block] = {bytes, c.scope ? c.scope->path : "", c.running ? c.running->op : "",
-                       c.running ? c.running->place : Place()};
+                       c.running ? *c.running->place : Place()};
 }
 
 void* allocate_large(std::size_t asked) {

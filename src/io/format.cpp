@@ -20,8 +20,11 @@ constexpr std::array table{
 
 // Errors inside name the function and the user's line.
 struct Calling : wp::detail::Restore {
+  Place place;
   Running running;
-  Calling(const char* function, Place place) : running{function, place} { context().running = &running; }
+  Calling(const char* function, const Place& from) : place(from), running{function, &place} {
+    context().running = &running;
+  }
 };
 
 const Format* format_by_magic(const Source& source) {

@@ -83,19 +83,19 @@ Listen::Listen(Observer& o) {
   c.observers[c.observer_count++] = &o;
 }
 
-Tensors call(const Op& op, Inputs in, Attrs attrs, Place place) {
+Tensors call(const Op& op, Inputs in, Attrs attrs, const Place& place) {
   Call c(op, in, attrs, place);
   execute(c);
   return std::move(c.out);
 }
 
-Tensor call1(const Op& op, Inputs in, Attrs attrs, Place place) {
+Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place) {
   Call c(op, in, attrs, place);
   execute(c);
   return std::move(c.out[0]);
 }
 
-Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, Place place) {
+Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) {
   Call c(op, in, attrs, place);
   c.consumes_first = context().observer_count == 0;
   execute(c);

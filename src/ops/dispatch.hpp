@@ -19,12 +19,12 @@ class [[nodiscard]] Listen : detail::Restore {
   explicit Listen(Observer& o);
 };
 
-Tensors call(const Op& op, Inputs in, Attrs attrs, Place place);
+Tensors call(const Op& op, Inputs in, Attrs attrs, const Place& place);
 // The first output.
-Tensor call1(const Op& op, Inputs in, Attrs attrs, Place place);
+Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place);
 // The first output, for a caller that gives up its first argument: an op that knows how may write the result into
 // that memory, if nobody else sees it and nobody observes.
-Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, Place place);
+Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place);
 
 // The checks observer (checks.cpp): notes, warns or raises for made Inf and NaN, and hands notes on.
 void check_call(Call& c);

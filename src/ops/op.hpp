@@ -45,8 +45,8 @@ struct Call {
   bool consumes_first = false;  // the caller gives up input 0: its memory may be reused if nobody else sees it
   mutable std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
 
-  Call(const Op& o, Inputs i, Attrs a, Place p) noexcept;
-  const Place& place() const noexcept { return running.place; }
+  Call(const Op& o, Inputs i, Attrs a, const Place& p) noexcept;  // p must outlive it
+  const Place& place() const noexcept { return *running.place; }
   const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
   // Adds an output with uninitialised memory.
   Tensor& output(DType dtype, const Dims& shape) {
@@ -153,8 +153,8 @@ struct Op {
   std::vector<Sample> (*samples)() = nullptr;
 };
 
-inline Call::Call(const Op& o, Inputs i, Attrs a, Place p) noexcept
-    : op(o), in(i), attrs(a), running{o.name.data(), p} {}
+inline Call::Call(const Op& o, Inputs i, Attrs a, const Place& p) noexcept
+    : op(o), in(i), attrs(a), running{o.name.data(), &p} {}
 
 // Op::carriers of ops that choose one of their operands: what they drop has not left.
 void carriers_equal(const FlowQuery& q, Visit visit);
