@@ -94,7 +94,7 @@ void infer_elementwise(Call& c) {
     refuse_dtype(c);
   const DType dtype = output_dtype(*loop, c.key);
   if (same) {
-    c.direct = contiguous && c.key == loop->in && dtype == loop->out && a->size <= kernels::kGrain;
+    c.direct = contiguous && a->dtype == loop->in && dtype == loop->out && a->size <= kernels::kGrain;
     c.out.push_back(Tensor::adopt(detail::make_like(*a, dtype)));
     return;
   }
