@@ -278,8 +278,10 @@ std::size_t available() noexcept {
 void* allocate_slow(std::size_t bytes) {
   if (bytes > kSmall) return allocate_large(bytes);
   const std::size_t k = bytes == 0 ? 0 : (bytes - 1) / kStep;
-  OwnedLists* const t = WP_PLAIN_MALLOC ? nullptr : own_lists();
-  if (!t) return std::aligned_alloc(kAlignment, (k + 1) * kStep);
+  const auto plain = [k] { return std::aligned_alloc(kAlignment, (k + 1) * kStep); };
+  if constexpr (WP_PLAIN_MALLOC) return plain();
+  OwnedLists* const t = own_lists();
+  if (!t) return plain();
   if (!t->head[k]) t->refill(k);
   FreeBlock* const b = t->head[k];
   t->head[k] = b->next;
