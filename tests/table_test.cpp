@@ -211,6 +211,8 @@ std::vector<Attr> bad_values(const AttrSpec& spec) {
     case AttrType::scalar:
       return {Scalar(-1), Scalar(HUGE_VAL), Scalar(complex128(1, 1)), Scalar(true), Scalar(~std::uint64_t{0})};
     case AttrType::text: return {Attr("no such thing")};
+    case AttrType::setting: return {Setting(-1.0), Setting(std::nan("")), Setting("no such thing")};
+    case AttrType::texts: return {std::vector<std::string>{}, std::vector<std::string>(7, "")};
     case AttrType::dtype: {
       std::vector<Attr> all;
       for (int d = 0; d < kDTypes; ++d) all.emplace_back(static_cast<DType>(d));

@@ -13,8 +13,9 @@ import sys
 
 HEAD = "// Generated from the op table by tools/generate.py; edit the room, not this file.\n"
 CPP_TYPES = {"boolean": "bool", "integer": "std::int64_t", "real": "double", "scalar": "const Scalar&",
-             "dtype": "DType", "ints": "const Ints&", "text": "std::string_view"}
-MEMBER_TYPES = {**CPP_TYPES, "scalar": "Scalar", "ints": "Ints"}
+             "dtype": "DType", "ints": "const Ints&", "text": "std::string_view", "setting": "const Setting&",
+             "texts": "const std::vector<std::string>&"}
+MEMBER_TYPES = {**CPP_TYPES, "scalar": "Scalar", "ints": "Ints", "setting": "Setting", "texts": "std::vector<std::string>"}
 UNARY = {"-", "~", "+"}
 ASSIGNING = {"+", "-", "*", "/", "%", "&", "|", "^"}
 
@@ -29,11 +30,11 @@ def cpp_default(attr):
         return None
     if kind == "boolean":
         return "true" if value else "false"
-    if kind == "text":
+    if kind in ("text", "setting"):
         return json.dumps(value)
     if kind == "dtype":
         return f"DType::{'boolean' if value == 'bool' else value}"
-    if kind == "ints":
+    if kind in ("ints", "texts"):
         return "{" + ", ".join(map(str, value)) + "}"
     return str(value)
 
@@ -98,7 +99,10 @@ class Function:
     def declaration(self):
         return f"{self.structs()}{self.comment()}{self.result} {self.name}({self.parameters(True)});\n"
 
-    def call(self, names, place):
+    def diagnosed_declaration(self):
+        return f"Diagnosed<{self.result}> {self.name}({self.parameters(True)});\n"
+
+    def call(self, names, place, diagnosed=False):
         """The body of a function whose arguments have these names."""
         attrs = ", ".join(self.attr_value(a) for a in self.op["attrs"])
         body = ""
@@ -117,6 +121,10 @@ class Function:
         if attrs:
             body += f"  const Attr attrs[] = {{{attrs}}};\n"
         arguments = f"op_{self.entry()}, {inputs}, {'attrs' if attrs else 'Attrs()'}, {place}"
+        if diagnosed:
+            fields = ", ".join(f"std::move(out[{i}])" for i in range(len(self.named or [0])))
+            fields = f"{{{fields}}}" if self.named else fields
+            return body + f"  auto [out, diagnosis] = call_diagnosed({arguments});\n  return {{{fields}, diagnosis}};\n"
         if self.many:
             return body + f"  return call({arguments});\n"
         if self.named:
@@ -139,6 +147,10 @@ class Function:
     def definition(self):
         names = [p["name"] for p in self.params]
         return f"{self.result} {self.name}({self.parameters(False)}) {{\n{self.call(names, 'Place(where)')}}}\n"
+
+    def diagnosed_definition(self):
+        names = [p["name"] for p in self.params]
+        return f"Diagnosed<{self.result}> {self.name}({self.parameters(False)}) {{\n{self.call(names, 'Place(where)', True)}}}\n"
 
     def operators(self):
         sign = self.op["operator"]
@@ -173,12 +185,24 @@ def spaced(ns, text):
     return f"namespace {ns} {{\n{text}}}  // namespace {ns}\n" if ns else text
 
 
+DIAGNOSED = "// The same functions with what can be said of the answer. Numerical trouble does not raise: the bad members are NaN.\n"
+
+
+def diagnosed(functions, part, comment=""):
+    body = "\n".join(part(f) for f in functions if f.op["diagnoses"])
+    return f"\n{comment}namespace diagnosed {{\n{body}}}  // namespace diagnosed\n" if body else ""
+
+
 def header(group, functions):
     text = f"{HEAD}// {group[0].upper()}{group[1:]} functions.\n#pragma once\n#include <optional>\n#include <string_view>\n\n"
-    text += '#include "wellposed/ints.hpp"\n#include "wellposed/tensor.hpp"\n\nnamespace [[gnu::visibility("default")]] wp {\n\n'
+    types = {a["type"] for f in functions for a in f.op["attrs"]}
+    includes = ["ints"] + ["setting"] * ("setting" in types) + ["tensor"]
+    if any(f.op["diagnoses"] for f in functions):
+        includes.insert(0, "diagnosis")
+    text += "".join(f'#include "wellposed/{i}.hpp"\n' for i in includes) + '\nnamespace [[gnu::visibility("default")]] wp {\n\n'
     for ns in sorted({f.op["namespace"] for f in functions}):
-        body = "\n".join(f.declaration() for f in functions if f.op["namespace"] == ns)
-        text += spaced(ns, body) + "\n"
+        here = [f for f in functions if f.op["namespace"] == ns]
+        text += spaced(ns, "\n".join(f.declaration() for f in here) + diagnosed(here, Function.diagnosed_declaration, DIAGNOSED)) + "\n"
     operators = "".join(f.operators()[0] for f in functions)
     return text + (operators + "\n" if operators else "") + "}  // namespace wp\n"
 
@@ -187,8 +211,8 @@ def source(group, functions):
     text = f'{HEAD}#include "ops/dispatch.hpp"\n#include "wellposed/ops/{slug(group)}.hpp"\n\nnamespace wp {{\n\n'
     text += "".join(f"extern const Op op_{f.entry()};\n" for f in functions) + "\n"
     for ns in sorted({f.op["namespace"] for f in functions}):
-        body = "\n".join(f.definition() for f in functions if f.op["namespace"] == ns)
-        text += spaced(ns, body) + "\n"
+        here = [f for f in functions if f.op["namespace"] == ns]
+        text += spaced(ns, "\n".join(f.definition() for f in here) + diagnosed(here, Function.diagnosed_definition)) + "\n"
     return text + "".join(f.operators()[1] for f in functions) + "}  // namespace wp\n"
 
 

@@ -41,6 +41,7 @@ json op_json(const Op& op) {
           {"attrs", attrs},
           {"outputs", op.outputs},
           {"operator", op.operator_},
+          {"diagnoses", op.diagnoses},
           {"domain", op.domain},
           {"branches", op.branches},
           {"no_derivative", op.no_derivative}};
@@ -58,6 +59,9 @@ json attr_json(const Attr& a) {
     case AttrType::dtype: return name(a.dtype());
     case AttrType::ints: return std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
     case AttrType::text: return a.text();
+    case AttrType::setting:
+      return a.is_number() ? json(a.real()) : json(a.text());
+    case AttrType::texts: return a.texts();
   }
   return nullptr;
 }

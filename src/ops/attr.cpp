@@ -23,8 +23,35 @@ std::string Attr::show() const {
     case AttrType::dtype: return std::string(name(dtype_));
     case AttrType::ints: return say(ints_);
     case AttrType::text: return say("'", text_, "'");
+    case AttrType::setting: return is_number() ? say(real()) : say("'", text_, "'");
+    case AttrType::texts: {
+      std::string all;
+      for (const std::string& t : texts()) all += say(all.empty() ? "'" : ", '", t, "'");
+      return say('[', all, ']');
+    }
   }
   return {};
+}
+
+// Each text ends with a separator, so that a list of one empty text is not an empty list.
+constexpr char kSeparator = '\x1f';
+
+Attr::Attr(const std::vector<std::string>& v) : type_(AttrType::texts), scalar_(0) {
+  std::string all;
+  for (const std::string& t : v) {
+    all += t;
+    all += kSeparator;
+  }
+  text_ = intern(all);
+}
+std::vector<std::string> Attr::texts() const {
+  std::vector<std::string> out;
+  for (std::string_view rest = text_; !rest.empty();) {
+    const std::size_t end = rest.find(kSeparator);
+    out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  return out;
 }
 
 std::string_view intern(std::string_view text) {

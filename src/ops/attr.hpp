@@ -3,13 +3,19 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "wellposed/setting.hpp"
 #include "wellposed/tensor.hpp"
 
 namespace wp {
 
-enum class AttrType : std::uint8_t { none, boolean, integer, real, scalar, dtype, ints, text };
+enum class AttrType : std::uint8_t { none, boolean, integer, real, scalar, dtype, ints, text, setting, texts };
+
+// A copy that lives as long as the process.
+std::string_view intern(std::string_view text);
 
 // `text` lives as long as the process: choices are literals, other text is interned (intern).
 class Attr {
@@ -22,8 +28,10 @@ class Attr {
   Attr(const Scalar& v) noexcept : type_(AttrType::scalar), scalar_(v) {}    // NOLINT
   Attr(DType v) noexcept : type_(AttrType::dtype), dtype_(v), scalar_(0) {}  // NOLINT
   Attr(Dims v) : type_(AttrType::ints), scalar_(0), ints_(std::move(v)) {}   // NOLINT
-  Attr(std::string_view v) noexcept : type_(AttrType::text), scalar_(0), text_(v) {}  // NOLINT
-  Attr(const char* v) noexcept : Attr(std::string_view(v)) {}                         // NOLINT
+  Attr(std::string_view v) noexcept : type_(AttrType::text), scalar_(0), text_(v) {}                  // NOLINT
+  Attr(const char* v) noexcept : Attr(std::string_view(v)) {}                                         // NOLINT
+  Attr(const Setting& v) : type_(AttrType::setting), scalar_(v.number()), text_(intern(v.rule())) {}  // NOLINT
+  Attr(const std::vector<std::string>& v);                                                            // NOLINT
   template <class T>
   Attr(const std::optional<T>& v) : Attr(v ? Attr(*v) : Attr()) {}  // NOLINT
 
@@ -36,6 +44,8 @@ class Attr {
   DType dtype() const noexcept { return dtype_; }
   const Dims& ints() const noexcept { return ints_; }
   std::string_view text() const noexcept { return text_; }
+  bool is_number() const noexcept { return text_.empty(); }  // of a setting
+  std::vector<std::string> texts() const;
   std::string show() const;  // "axis = 1" prints "1"
 
  private:
@@ -46,8 +56,5 @@ class Attr {
   std::string_view text_;
 };
 using Attrs = std::span<const Attr>;
-
-// A copy that lives as long as the process.
-std::string_view intern(std::string_view text);
 
 }  // namespace wp

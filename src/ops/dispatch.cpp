@@ -33,7 +33,7 @@ bool noted(const Inputs& in) noexcept {
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_attr(const AttrSpec& spec, const Attr& a) {
   std::string rule = say("attribute ", spec.name);
   if (!a) refuse<ArgumentError>("WP-ARG-002", rule + " is missing.");
-  std::string choices;
+  std::string choices = spec.type == AttrType::setting ? "a number" : "";
   for (const std::string_view choice : spec.choices) choices += say(choices.empty() ? "" : ", ", "'", choice, "'");
   refuse<ArgumentError>("WP-ARG-001", choices.empty()
                                           ? say(rule, " has the wrong type; got ", a.show(), ".")
@@ -53,7 +53,7 @@ void check_arguments(const Call& c) {
     const AttrSpec& spec = c.op.attrs[i];
     const Attr& a = c.attrs[i];
     bool good = a.type() == spec.type || (!a && !spec.required && (!spec.fallback || spec.nullable));
-    if (good && !spec.choices.empty() && a)
+    if (good && !spec.choices.empty() && a && !(a.type() == AttrType::setting && a.is_number()))
       good = std::find(spec.choices.begin(), spec.choices.end(), a.text()) != spec.choices.end();
     if (!good) [[unlikely]]
       refuse_attr(spec, a);
@@ -100,6 +100,13 @@ Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) 
   c.consumes_first = context().observer_count == 0;
   execute(c);
   return std::move(c.out[0]);
+}
+
+linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place) {
+  Call c(op, in, attrs, place);
+  c.diagnosed = true;
+  execute(c);
+  return {std::move(c.out), c.beside().diagnosis};
 }
 
 const Op* find_op(std::string_view qualified_name) {

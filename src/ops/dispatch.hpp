@@ -26,6 +26,9 @@ Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place);
 // that memory, if nobody else sees it and nobody observes.
 Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place);
 
+// All outputs, and what the op says of them; numerical trouble does not raise.
+linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place);
+
 // The checks observer (checks.cpp): notes, warns or raises for made Inf and NaN, and hands notes on.
 void check_call(Call& c);
 

@@ -40,12 +40,13 @@ Tensors moved_numbers(const Call& c, std::size_t input) {
 void flow_moves(const FlowQuery& q, Visit visit) {
   const Call& c = q.call;
   const std::size_t outs = c.out.size(), slot = q.input * outs + q.output;
-  if (c.flow_memo.size() < c.in.size() * outs) c.flow_memo.resize(c.in.size() * outs);
-  if (!c.flow_memo[slot].defined()) {
+  std::vector<Tensor>& memo = c.beside().flow_memo;
+  if (memo.size() < c.in.size() * outs) memo.resize(c.in.size() * outs);
+  if (!memo[slot].defined()) {
     const Tensors numbers = moved_numbers(c, q.input);
-    for (std::size_t k = 0; k < outs; ++k) c.flow_memo[q.input * outs + k] = numbers[k];
+    for (std::size_t k = 0; k < outs; ++k) memo[q.input * outs + k] = numbers[k];
   }
-  const auto source = reinterpret_cast<const std::int64_t*>(c.flow_memo[slot].node()->data)[q.element];
+  const auto source = reinterpret_cast<const std::int64_t*>(memo[slot].node()->data)[q.element];
   if (source >= 0) visit(source);
 }
 

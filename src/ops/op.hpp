@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "ops/attr.hpp"
 #include "simd/loop.hpp"
 #include "wellposed/context.hpp"
+#include "wellposed/diagnosis.hpp"
 #include "wellposed/tensor.hpp"
 
 namespace wp {
@@ -38,16 +40,26 @@ struct Call {
   Attrs attrs;
   Running running;
   Tensors out;  // made by infer, written by forward; views and data-dependent shapes are made by forward
-  std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
   DType key = f64;                // the dtype that element-wise data operands are brought to
   simd::Status status;
   bool direct = false;          // element-wise: small, contiguous and of one dtype, so one run of the loop does it
   bool consumes_first = false;  // the caller gives up input 0: its memory may be reused if nobody else sees it
-  mutable std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
+  bool diagnosed = false;       // the caller takes the diagnosis: numerical trouble does not raise
+  // What few calls have.
+  struct Aside {
+    std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
+    linalg::Diagnosis diagnosis;
+    std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
+  };
+  mutable std::unique_ptr<Aside> aside;
 
   Call(const Op& o, Inputs i, Attrs a, const Place& p) noexcept;  // p must outlive it
   const Place& place() const noexcept { return *running.place; }
   const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
+  Aside& beside() const {
+    if (!aside) aside = std::make_unique<Aside>();
+    return *aside;
+  }
   // Adds an output with uninitialised memory.
   Tensor& output(DType dtype, const Dims& shape) {
     out.push_back(Tensor::adopt(detail::make_node(dtype, shape)));
@@ -130,6 +142,7 @@ struct Op {
   void (*infer)(Call&) = nullptr;    // shape and dtype rule: throws on misuse, makes the outputs
   void (*forward)(Call&) = nullptr;  // writes them
   const simd::Loops* loops = nullptr;
+  bool diagnoses = false;  // leaves a diagnosis beside its results
 
   Notes notes = Notes::inherit;
   Kinds integer_as_float = 0;                         // element-wise: integers of these kinds are computed in f64

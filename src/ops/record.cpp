@@ -5,7 +5,7 @@ namespace wp {
 Record::Record(const Call& c)
     : op(&c.op),
       out(c.out.begin(), c.out.end()),
-      residuals(c.residuals),
+      residuals(c.aside ? c.aside->residuals : std::vector<Tensor>()),
       attrs(c.attrs.begin(), c.attrs.end()),
       place(c.place()),
       scope(context().scope),

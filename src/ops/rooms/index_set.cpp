@@ -75,11 +75,12 @@ void forward(Call& c) {
 
 // The elements of y that the part names, in the part's order.
 const Tensor& named_elements(const Call& c) {
-  if (c.flow_memo.empty()) {
+  std::vector<Tensor>& memo = c.beside().flow_memo;
+  if (memo.empty()) {
     const Tensor numbers = element_numbers(c.out[0].shape());
-    c.flow_memo.push_back(contiguous(selected(numbers, select(numbers, c.attr(0).ints(), c, 2))));
+    memo.push_back(contiguous(selected(numbers, select(numbers, c.attr(0).ints(), c, 2))));
   }
-  return c.flow_memo[0];
+  return memo[0];
 }
 
 // An index entry may point anywhere: every element that some entry could name rests on it.

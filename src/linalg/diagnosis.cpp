@@ -1,0 +1,214 @@
+#include "wellposed/diagnosis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/text.hpp"
+#include "linalg/member.hpp"
+#include "linalg/verdict.hpp"
+#include "tensor/note.hpp"
+
+namespace wp::linalg {
+namespace {
+
+constexpr std::array<std::string_view, 6> statuses{"ok",     "ill_conditioned", "singular", "nonfinite_input",
+                                                   "not_spd", "not_converged"};
+constexpr std::array<std::string_view, 6> structures{"general", "symmetric",        "positive definite",
+                                                     "lower triangular", "upper triangular", "diagonal"};
+constexpr std::array<std::string_view, 10> methods{"none", "LU",   "Cholesky", "LDLᵀ", "substitution",
+                                                   "SVD",  "pinv", "ridge",    "QR",   "eigenvalues"};
+
+const Diagnosis::State& nothing() {
+  static const auto* const state = new Diagnosis::State;
+  return *state;
+}
+const Diagnosis::State& state_of(const Diagnosis& d) {
+  return d.state() ? *d.state() : nothing();
+}
+
+// An array over the batch from one number of each verdict.
+template <class T, class F>
+Tensor array(const Diagnosis& d, F&& number) {
+  const Diagnosis::State& s = state_of(d);
+  std::vector<T> values;
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) values.push_back(number(static_cast<std::int64_t>(i)));
+  if constexpr (std::is_same_v<T, char>) {
+    static_assert(sizeof(bool) == 1);
+    Tensor t = Tensor::adopt(detail::make_node(DType::boolean, s.batch));
+    std::copy(values.begin(), values.end(), t.node()->data);
+    return t;
+  } else {
+    return Tensor::from(values, s.batch);
+  }
+}
+Tensor reals(const Diagnosis& d, double Verdict::*number) {
+  return array<double>(d, [&](std::int64_t i) { return state_of(d).verdicts[static_cast<std::size_t>(i)].*number; });
+}
+Tensor flags(const Diagnosis& d, bool Verdict::*flag) {
+  return array<char>(
+      d, [&](std::int64_t i) { return static_cast<char>(state_of(d).verdicts[static_cast<std::size_t>(i)].*flag); });
+}
+
+nlohmann::ordered_json number(double v) {
+  if (std::isnan(v)) return nullptr;
+  if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
+  return v;
+}
+nlohmann::ordered_json list(const Tensor& t) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  if (t.defined())
+    for (std::int64_t i = 0; i < t.size(); ++i) {
+      const complex128 v = value_at(t, i);
+      if (is_complex(t.dtype()))
+        out.push_back({number(v.real()), number(v.imag())});
+      else
+        out.push_back(number(v.real()));
+    }
+  return out;
+}
+
+nlohmann::ordered_json member_json(const Member& m) {
+  nlohmann::ordered_json clusters = nlohmann::ordered_json::array();
+  for (const Cluster& c : m.clusters)
+    clusters.push_back({{"first", c.first}, {"last", c.last}, {"low", number(c.low)}, {"high", number(c.high)}});
+  return {{"status", name(m.status)},
+          {"exactly_singular", m.exactly_singular},
+          {"rcond", number(m.rcond)},
+          {"cond", number(m.cond)},
+          {"rank", m.rank},
+          {"rank_gap", number(m.rank_gap)},
+          {"structure", m.structure},
+          {"method", m.method},
+          {"digits", number(m.digits)},
+          {"forward_error", number(m.forward_error)},
+          {"backward_error", number(m.backward_error)},
+          {"certified", m.certified},
+          {"ridge", number(m.ridge)},
+          {"growth", number(m.growth)},
+          {"null_vector", list(m.null_vector)},
+          {"dependent", m.dependent},
+          {"clusters", clusters},
+          {"value_error", list(m.value_error)},
+          {"vector_error", list(m.vector_error)},
+          {"eigenvalue_condition", list(m.eigenvalue_condition)},
+          {"message", m.message}};
+}
+
+}  // namespace
+
+std::string_view name(Status s) noexcept {
+  return statuses[static_cast<std::size_t>(s)];
+}
+std::string_view name(Structure s) noexcept {
+  return structures[static_cast<std::size_t>(s)];
+}
+std::string_view name(Method m) noexcept {
+  return methods[static_cast<std::size_t>(m)];
+}
+
+const Dims& Diagnosis::batch() const {
+  return state_of(*this).batch;
+}
+std::int64_t Diagnosis::size() const {
+  return static_cast<std::int64_t>(state_of(*this).verdicts.size());
+}
+bool Diagnosis::ok() const {
+  const auto& all = state_of(*this).verdicts;
+  return std::all_of(all.begin(), all.end(), [](const Verdict& v) { return v.status == Status::ok; });
+}
+std::int64_t Diagnosis::worst() const {
+  const auto& all = state_of(*this).verdicts;
+  const auto digits = [](const Verdict& v) { return v.status >= Status::singular || std::isnan(v.digits) ? -1 : v.digits; };
+  const auto at = std::min_element(all.begin(), all.end(),
+                                   [&](const Verdict& a, const Verdict& b) { return digits(a) < digits(b); });
+  return at == all.end() ? -1 : at - all.begin();
+}
+Status Diagnosis::status(std::int64_t member) const {
+  return (*this)[member].status;
+}
+
+const Member& Diagnosis::operator[](std::int64_t member) const {
+  const State& s = state_of(*this);
+  if (member < 0 || member >= size())
+    raise<IndexError>("WP-IDX-001", "Diagnosis",
+                      say("member ", member, " of a diagnosis with ", plural(size(), "member"), "."));
+  const std::lock_guard lock(s.mutex);
+  const auto [at, fresh] = s.members.try_emplace(member);
+  if (fresh) at->second = examine(s, member);
+  return at->second;
+}
+
+Tensor Diagnosis::rcond() const {
+  return reals(*this, &Verdict::rcond);
+}
+Tensor Diagnosis::digits() const {
+  return reals(*this, &Verdict::digits);
+}
+Tensor Diagnosis::forward_error() const {
+  return reals(*this, &Verdict::forward_error);
+}
+Tensor Diagnosis::backward_error() const {
+  return reals(*this, &Verdict::backward_error);
+}
+Tensor Diagnosis::growth() const {
+  return reals(*this, &Verdict::growth);
+}
+Tensor Diagnosis::ridge() const {
+  return reals(*this, &Verdict::ridge);
+}
+Tensor Diagnosis::exactly_singular() const {
+  return flags(*this, &Verdict::exactly_singular);
+}
+Tensor Diagnosis::certified() const {
+  return flags(*this, &Verdict::certified);
+}
+Tensor Diagnosis::cond() const {
+  return array<double>(*this, [&](std::int64_t i) { return (*this)[i].cond; });
+}
+Tensor Diagnosis::rank() const {
+  return array<std::int64_t>(*this, [&](std::int64_t i) { return (*this)[i].rank; });
+}
+
+std::string Diagnosis::text() const {
+  const State& s = state_of(*this);
+  if (s.verdicts.empty()) return say(s.op.empty() ? "nothing" : s.op, ": no members.");
+  if (size() == 1) return say(s.op, ": ", (*this)[0].message);
+  std::array<std::int64_t, statuses.size()> count{};
+  for (const Verdict& v : s.verdicts) ++count[static_cast<std::size_t>(v.status)];
+  std::string out = say(s.op, ": ", plural(size(), "member"), ":");
+  bool first = true;
+  for (std::size_t k = 0; k < count.size(); ++k)
+    if (count[k]) {
+      out += say(first ? " " : ", ", count[k], ' ', statuses[k]);
+      first = false;
+    }
+  out += '.';
+  std::int64_t shown = 0;
+  for (std::int64_t i = 0; i < size() && shown < 5; ++i)
+    if (s.verdicts[static_cast<std::size_t>(i)].status != Status::ok) {
+      out += say("\n  member ", unravel(i, s.batch), ": ", (*this)[i].message);
+      ++shown;
+    }
+  if (count[0] < size() - shown) out += say("\n  and ", size() - count[0] - shown, " more.");
+  return out;
+}
+
+std::string Diagnosis::json() const {
+  const State& s = state_of(*this);
+  nlohmann::ordered_json members = nlohmann::ordered_json::array();
+  for (std::int64_t i = 0; i < size(); ++i) members.push_back(member_json((*this)[i]));
+  const nlohmann::ordered_json all{{"schema_version", 1},
+                                   {"op", s.op},
+                                   {"batch", std::vector<std::int64_t>(s.batch.begin(), s.batch.end())},
+                                   {"members", members}};
+  return all.dump();
+}
+
+std::ostream& operator<<(std::ostream& out, const Diagnosis& diagnosis) {
+  return out << diagnosis.text();
+}
+
+}  // namespace wp::linalg

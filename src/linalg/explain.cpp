@@ -1,0 +1,187 @@
+#include "linalg/explain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/text.hpp"
+
+namespace wp::linalg {
+namespace {
+
+constexpr std::int64_t kLargest = 600;  // rows beyond which the search would take seconds
+constexpr std::size_t kTerms = 6;       // terms that a person would read
+
+double size_of_number(double v) {
+  return std::fabs(v);
+}
+double size_of_number(complex128 v) {
+  return std::max(std::fabs(v.real()), std::fabs(v.imag()));
+}
+double conjugate(double v) {
+  return v;
+}
+complex128 conjugate(complex128 v) {
+  return std::conj(v);
+}
+
+template <class T>
+using Row = std::vector<T>;
+
+template <class T>
+T inner(const Row<T>& a, const Row<T>& b) {  // aᴴ b
+  T sum(0);
+  for (std::size_t i = 0; i < a.size(); ++i) sum += conjugate(a[i]) * b[i];
+  return sum;
+}
+template <class T>
+double length(const Row<T>& a) {
+  return std::sqrt(std::real(inner(a, a)));
+}
+template <class T>
+void subtract(Row<T>& a, T factor, const Row<T>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= factor * b[i];
+}
+
+// x without its part in the span of the orthonormal rows; twice is enough (Parlett 1980, §6-9).
+template <class T>
+Row<T> outside(Row<T> x, const std::vector<Row<T>>& basis) {
+  for (int pass = 0; pass < 2; ++pass)
+    for (const Row<T>& q : basis) subtract(x, inner(q, x), q);
+  return x;
+}
+
+// Rows scaled by powers of two to have their largest element near 1; the scales are kept.
+template <class T>
+struct Rows {
+  std::vector<Row<T>> row;
+  std::vector<int> scale;
+  Rows(std::int64_t m, std::int64_t n, kernels::View<T> a) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      Row<T> r;
+      double largest = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        r.push_back(a.data[i * a.rows + j * a.columns]);
+        largest = std::max(largest, size_of_number(r.back()));
+      }
+      int e = 0;
+      if (largest > 0) std::frexp(largest, &e);
+      for (T& v : r) v = scaled(v, -e);
+      row.push_back(std::move(r));
+      scale.push_back(e);
+    }
+  }
+  static double scaled(double v, int e) { return std::ldexp(v, e); }
+  static complex128 scaled(complex128 v, int e) { return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)}; }
+};
+
+template <class T>
+struct Term {
+  std::size_t row;
+  T factor;
+};
+
+// target ≈ Σ factor · row over few of the first `count` rows: orthogonal matching pursuit (Pati et al. 1993), then the
+// factors by back substitution. Empty if kTerms do not reach the tolerance.
+template <class T>
+std::vector<Term<T>> few_terms(const Rows<T>& rows, std::size_t count, const Row<T>& target, double tolerance) {
+  std::vector<std::size_t> chosen;
+  std::vector<Row<T>> basis;
+  std::vector<std::vector<T>> r;  // column k: row chosen[k] in the basis
+  std::vector<T> coordinates;     // of the target
+  Row<T> rest = target;
+  const double goal = tolerance * length(target);
+  while (length(rest) > goal) {
+    if (chosen.size() == std::min(kTerms, count)) return {};
+    std::size_t best = count;
+    double most = 0;
+    for (std::size_t j = 0; j < count; ++j) {
+      const double norm = length(rows.row[j]);
+      const double part = norm > 0 ? std::abs(inner(rows.row[j], rest)) / norm : 0;
+      if (part > most * (1 + 1e-12) && std::find(chosen.begin(), chosen.end(), j) == chosen.end()) {
+        most = part;
+        best = j;
+      }
+    }
+    if (best == count) return {};
+    Row<T> q = outside(rows.row[best], basis);
+    const double norm = length(q);
+    if (!(norm > 0)) return {};
+    for (T& v : q) v /= norm;
+    std::vector<T> column;
+    for (const Row<T>& b : basis) column.push_back(inner(b, rows.row[best]));
+    column.push_back(T(norm));
+    r.push_back(std::move(column));
+    coordinates.push_back(inner(q, target));
+    subtract(rest, inner(q, rest), q);
+    basis.push_back(std::move(q));
+    chosen.push_back(best);
+  }
+  for (std::size_t k = chosen.size(); k-- > 0;) {
+    coordinates[k] /= r[k][k];
+    for (std::size_t i = 0; i < k; ++i) coordinates[i] -= coordinates[k] * r[k][i];
+  }
+  std::vector<Term<T>> out;
+  for (std::size_t k = 0; k < chosen.size(); ++k) out.push_back({chosen[k], coordinates[k]});
+  std::sort(out.begin(), out.end(), [](const Term<T>& a, const Term<T>& b) { return a.row < b.row; });
+  return out;
+}
+
+// " + 2 × row 3"; the sign stands apart but in front of the first term.
+std::string term_text(double factor, const std::string& label, bool first) {
+  const std::string amount = brief(std::fabs(factor));
+  std::string out = first ? (factor < 0 ? "−" : "") : factor < 0 ? " − " : " + ";
+  return out + (amount == "1" ? label : amount + " × " + label);
+}
+std::string term_text(complex128 factor, const std::string& label, bool first) {
+  if (std::fabs(factor.imag()) <= 1e-12 * std::fabs(factor.real())) return term_text(factor.real(), label, first);
+  return say(first ? "" : " + ", "(", brief(factor.real()), factor.imag() < 0 ? "" : "+", brief(factor.imag()),
+             "j) × ", label);
+}
+
+}  // namespace
+
+std::string brief(double v) {
+  char text[40];
+  for (int digits = 1; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, v);
+    if (std::fabs(std::strtod(text, nullptr) - v) <= 1e-12 * std::fabs(v)) break;
+  }
+  return text;
+}
+
+template <class T>
+std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance, std::string_view kind,
+                           const std::vector<std::string>& labels) {
+  if (m > kLargest || n > kLargest) return {};
+  const Rows<T> rows(m, n, a);
+  const auto label = [&](std::size_t i) { return i < labels.size() ? labels[i] : say(kind, ' ', i); };
+  std::vector<Row<T>> basis;
+  for (std::size_t k = 0; k < rows.row.size(); ++k) {
+    const double norm = length(rows.row[k]);
+    if (norm == 0) return label(k) + " is zero";
+    Row<T> q = outside(rows.row[k], basis);
+    const double left = length(q);
+    if (left > tolerance * norm) {
+      for (T& v : q) v /= left;
+      basis.push_back(std::move(q));
+      continue;
+    }
+    const std::vector<Term<T>> terms = few_terms(rows, k, rows.row[k], tolerance);
+    if (terms.empty()) return say(label(k), " is a combination of the ", kind, "s before it");
+    std::string text;
+    for (const Term<T>& t : terms)
+      text += term_text(Rows<T>::scaled(t.factor, rows.scale[k] - rows.scale[t.row]), label(t.row), text.empty());
+    return say(label(k), " = ", text);
+  }
+  return {};
+}
+
+template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<double>, double, std::string_view,
+                                    const std::vector<std::string>&);
+template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<complex128>, double, std::string_view,
+                                    const std::vector<std::string>&);
+
+}  // namespace wp::linalg

@@ -1,0 +1,13 @@
+// All that can be said of one member of a batch.
+#pragma once
+#include "linalg/verdict.hpp"
+
+namespace wp::linalg {
+
+// Computes what the verdict does not have: cond, rank, and for a singular matrix its null vector and dependent rows.
+Member examine(const Diagnosis::State& state, std::int64_t member);
+
+// Why this member is not ok, for a finding: "is singular to working precision: rcond 2.7e-17 < 4.4e-16".
+std::string complaint(const Diagnosis::State& state, const Member& m);
+
+}  // namespace wp::linalg

@@ -1,0 +1,86 @@
+#include "linalg/options.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace wp::linalg {
+namespace {
+
+const std::vector<std::string_view> policies{"raise", "warn", "nan", "pinv", "ridge", "ignore"};
+const std::vector<std::string_view> structures{"detect", "general", "symmetric", "spd", "lower", "upper", "diagonal"};
+const std::vector<std::string_view> ridge_rules{"auto", "gcv", "l-curve", "discrepancy"};
+
+template <class E>
+E chosen(const std::vector<std::string_view>& names, std::string_view text, int first = 0) {
+  std::size_t i = 0;
+  while (names[i] != text) ++i;  // dispatch has checked that it is there
+  return static_cast<E>(static_cast<int>(i) + first);
+}
+
+// A finite number that is not negative.
+double amount(const Call& c, std::size_t i) {
+  const double v = c.attr(i).real();
+  if (!(v >= 0) || std::isinf(v))
+    refuse<ArgumentError>("WP-ARG-001",
+                          say(c.op.attrs[i].name, " must be a finite number that is not negative; got ", v, "."));
+  return v;
+}
+
+}  // namespace
+
+std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
+  const std::vector<AttrSpec> shared{
+      {.name = "if_ill",
+       .type = AttrType::text,
+       .fallback = "raise",
+       .doc = "What becomes of a matrix that is singular to working precision.",
+       .choices = policies},
+      {.name = "ridge",
+       .type = AttrType::setting,
+       .doc = "λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.",
+       .choices = ridge_rules},
+      {.name = "noise",
+       .type = AttrType::real,
+       .fallback = 0.0,
+       .doc = "For ridge = \"discrepancy\": the norm of the noise in b."},
+      {.name = "shift", .type = AttrType::real, .fallback = 0.0, .doc = "λ: use A + λ I (A symmetric)."},
+      {.name = "assume",
+       .type = AttrType::text,
+       .fallback = "detect",
+       .doc = "The structure of A; detect looks for it.",
+       .choices = structures},
+      {.name = "refine",
+       .type = AttrType::boolean,
+       .doc = "Improve the answer with residuals in twice the precision; none: when it pays."},
+      {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},
+      {.name = "min_digits",
+       .type = AttrType::real,
+       .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."},
+      {.name = "names", .type = AttrType::texts, .doc = "Labels of the rows and columns, for messages."},
+  };
+  own.insert(own.end(), shared.begin(), shared.end());
+  return own;
+}
+
+Options options_of(const Call& c, std::size_t first) {
+  Options o;
+  o.if_ill = chosen<Policy>(policies, c.attr(first).text());
+  if (const Attr& ridge = c.attr(first + 1)) {
+    o.ridge_rule = ridge.is_number() ? RidgeRule::given
+                                     : chosen<RidgeRule>(ridge_rules, ridge.text(), static_cast<int>(RidgeRule::automatic));
+    if (ridge.is_number()) o.ridge = amount(c, first + 1);
+  }
+  o.noise = amount(c, first + 2);
+  o.shift = c.attr(first + 3).real();
+  if (!std::isfinite(o.shift)) refuse<ArgumentError>("WP-ARG-001", say("shift must be finite; got ", o.shift, "."));
+  o.assume = chosen<Assume>(structures, c.attr(first + 4).text());
+  if (const Attr& refine = c.attr(first + 5)) o.refine = refine.flag() ? Options::Refine::always : Options::Refine::never;
+  o.certify = c.attr(first + 6).flag();
+  if (c.attr(first + 7)) o.min_digits = amount(c, first + 7);
+  if (c.attr(first + 8)) o.names = c.attr(first + 8).texts();
+  return o;
+}
+
+}  // namespace wp::linalg

@@ -1,0 +1,27 @@
+// The options that functions of linear systems share.
+#pragma once
+#include "ops/op.hpp"
+
+namespace wp::linalg {
+
+enum class Policy : std::uint8_t { raise, warn, nan, pinv, ridge, ignore };
+enum class Assume : std::uint8_t { detect, general, symmetric, spd, lower, upper, diagonal };
+enum class RidgeRule : std::uint8_t { none, given, automatic, gcv, l_curve, discrepancy };
+
+struct Options {
+  Policy if_ill = Policy::raise;
+  RidgeRule ridge_rule = RidgeRule::none;
+  double ridge = 0, noise = 0;
+  double shift = 0;
+  Assume assume = Assume::detect;
+  enum class Refine : std::uint8_t { never, always, when_it_pays } refine = Refine::when_it_pays;
+  bool certify = false;
+  double min_digits = -1;  // −1: 6 in f64, 3 in f32
+  std::vector<std::string> names;
+};
+
+// The attributes, in the order in which options_of reads them, from attribute `first` of the call.
+std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own = {});
+Options options_of(const Call& c, std::size_t first);
+
+}  // namespace wp::linalg

@@ -1,0 +1,109 @@
+#include "linalg/settle.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "linalg/member.hpp"
+#include "tensor/note.hpp"
+#include "wellposed/context.hpp"
+
+namespace wp::linalg {
+namespace {
+
+struct Trouble {
+  Status status;
+  std::string_view code;
+};
+constexpr Trouble troubles[] = {{Status::nonfinite_input, "WP-LIN-001"},
+                                {Status::singular, "WP-LIN-002"},
+                                {Status::ill_conditioned, "WP-LIN-003"},
+                                {Status::not_spd, "WP-LIN-004"},
+                                {Status::not_converged, "WP-LIN-005"}};
+
+std::string which(const Diagnosis::State& s, std::int64_t member, std::int64_t bad) {
+  const auto all = static_cast<std::int64_t>(s.verdicts.size());
+  if (all == 1) return "the matrix ";
+  std::string out = say("matrix ", s.batch.size() == 1 ? say(member) : say(unravel(member, s.batch)), " of ", all);
+  if (bad > 1) out += say(" (and ", bad - 1, bad == 2 ? " other)" : " others)");
+  return out + " ";
+}
+
+// The first non-finite element of an argument, its count, and where it was made if an op made it.
+std::string nonfinite_text(const Call& c) {
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const Tensor& t = c.in[i];
+    std::int64_t first = -1, count = 0;
+    for (std::int64_t e = 0; e < t.size(); ++e)
+      if (nonfinite_at(t, e)) {
+        if (first < 0) first = e;
+        ++count;
+      }
+    if (count == 0) continue;
+    std::string out = say(c.op.params[i].name, unravel(first, t.shape()), " is ", text_at(t, first), " (", count,
+                          " of ", plural(t.size(), "element"), count == 1 ? " is" : " are", " not finite).");
+    const Note* const note = t.node()->note.get();
+    if (const Origin* const o = note ? note->of(first, true) : nullptr) {
+      out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
+      if (o->finding.place.known()) out += " (" + o->finding.place.text() + ")";
+    }
+    return out;
+  }
+  return "an argument is not finite.";
+}
+
+Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, std::string_view advice) {
+  const Diagnosis::State& s = *d.state();
+  Finding f = misuse(trouble.code, {}, {}, {});
+  f.step = context().step;
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
+    if (s.verdicts[i].status != trouble.status) continue;
+    if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
+    ++f.count;
+    const auto digits = [&](std::int64_t k) { return s.verdicts[static_cast<std::size_t>(k)].rcond; };
+    if (f.worst_member < 0 || digits(static_cast<std::int64_t>(i)) < digits(f.worst_member))
+      f.worst_member = static_cast<std::int64_t>(i);
+  }
+  const std::int64_t first = f.members.front();
+  if (trouble.status == Status::nonfinite_input) {
+    f.message = s.verdicts.size() == 1 ? nonfinite_text(c) : which(s, first, f.count) + "is not finite: " + nonfinite_text(c);
+    f.advice = "Look at the data that came in, or mask it before.";
+    return f;
+  }
+  const Member& m = d[first];
+  f.message = which(s, first, f.count) + complaint(s, m);
+  f.measured = m.rcond;
+  f.threshold = s.threshold;
+  f.advice = advice;
+  return f;
+}
+
+}  // namespace
+
+void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice) {
+  std::array<bool, 6> seen{};
+  for (const Verdict& v : state->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
+  const Diagnosis d(std::move(state));
+  c.beside().diagnosis = d;
+  if (c.diagnosed) return;
+  for (const Trouble& trouble : troubles) {
+    if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
+    Finding f = finding_of(c, d, trouble, advice);
+    const bool ill = trouble.status == Status::ill_conditioned;
+    f.severity = ill || policy == Policy::warn ? Severity::warning
+                 : policy == Policy::raise     ? Severity::error
+                                               : Severity::note;
+    if (policy == Policy::ignore) continue;
+    if (ill || policy != Policy::raise) {
+      report(f);
+      continue;
+    }
+    switch (trouble.status) {
+      case Status::nonfinite_input: throw NonFiniteError(std::move(f));
+      case Status::not_spd: throw NotPositiveDefinite(std::move(f), d, c.out);
+      case Status::not_converged: throw NotConverged(std::move(f), d, c.out);
+      default: throw SingularMatrix(std::move(f), d, c.out);
+    }
+  }
+}
+
+}  // namespace wp::linalg

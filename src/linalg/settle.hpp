@@ -1,0 +1,12 @@
+// What becomes of the verdicts of a call: diagnosis, findings, exceptions.
+#pragma once
+#include "linalg/options.hpp"
+#include "linalg/verdict.hpp"
+
+namespace wp::linalg {
+
+// Leaves the diagnosis beside the call and does what the policy says about bad members: raises with the diagnosis and
+// the values, warns, or records. `advice` is what to do about a singular matrix.
+void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice);
+
+}  // namespace wp::linalg
