@@ -1,12 +1,14 @@
 #include "cli/ops_json.hpp"
 
+#include <cmath>
+
 #include "base/text.hpp"
 #include "ops/op.hpp"
 
 namespace wp::cli {
 namespace {
 
-constexpr const char* attr_types[] = {"none", "boolean", "integer", "real", "scalar", "dtype", "ints", "text"};
+constexpr const char* attr_types[] = {"none", "boolean", "integer", "real", "scalar", "dtype", "ints", "text", "setting", "texts"};
 
 json dtypes(Kinds k) {
   json out = json::array();
@@ -47,6 +49,11 @@ json op_json(const Op& op) {
           {"no_derivative", op.no_derivative}};
 }
 
+// JSON has no infinities.
+json number_json(double v) {
+  return std::isfinite(v) ? json(v) : json(std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+}
+
 }  // namespace
 
 json attr_json(const Attr& a) {
@@ -54,13 +61,13 @@ json attr_json(const Attr& a) {
     case AttrType::none: return nullptr;
     case AttrType::boolean: return a.flag();
     case AttrType::integer: return a.integer();
-    case AttrType::real: return a.real();
+    case AttrType::real: return number_json(a.real());
     case AttrType::scalar: return a.show();
     case AttrType::dtype: return name(a.dtype());
     case AttrType::ints: return std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
     case AttrType::text: return a.text();
     case AttrType::setting:
-      return a.is_number() ? json(a.real()) : json(a.text());
+      return a.is_number() ? number_json(a.real()) : json(a.text());
     case AttrType::texts: return a.texts();
   }
   return nullptr;

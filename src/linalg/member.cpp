@@ -1,0 +1,141 @@
+#include "linalg/member.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/text.hpp"
+#include "kernels/lapack.hpp"
+#include "linalg/explain.hpp"
+#include "linalg/stack.hpp"
+#include "ops/lines.hpp"
+#include "ops/moves.hpp"
+
+namespace wp::linalg {
+namespace {
+
+constexpr std::int64_t kExamined = 512;  // larger matrices are not decomposed for the sake of a message
+
+std::string few_digits(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", v);
+  return text;
+}
+
+// The member as a row-major matrix of T.
+template <class T>
+Tensor matrix_of(const Diagnosis::State& s, std::int64_t member) {
+  const Dims &shape = s.matrix.shape(), &strides = s.matrix.strides();
+  std::int64_t offset = 0, rest = member;
+  for (std::size_t k = shape.size() - 2; k-- > 0;) {
+    offset += rest % shape[k] * strides[k];
+    rest /= shape[k];
+  }
+  const Dims last(shape.end() - 2, shape.end()), last_strides(strides.end() - 2, strides.end());
+  return packed(view_of(s.matrix, last, last_strides, offset), dtype_v<T>);
+}
+
+// Singular values, and for a singular matrix the last right vector and the dependent rows.
+template <class T>
+void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
+  const Tensor a = matrix_of<T>(s, member);
+  const auto* const data = reinterpret_cast<const T*>(a.node()->data);
+  const std::int64_t rows = a.shape()[0], columns = a.shape()[1], k = std::min(rows, columns);
+  if (k == 0) {
+    m.rank = 0;
+    return;
+  }
+  const bool vectors = m.status == Status::singular && rows == columns;
+  std::vector<double> sigma(static_cast<std::size_t>(k));
+  // Row-major memory is Aᵀ = V̄ Σ Uᵀ to LAPACK: its U holds the rows of Vᴴ.
+  Tensor vh = Tensor::adopt(detail::make_node(dtype_v<T>, vectors ? Dims{columns, columns} : Dims{0}));
+  Tensor u = Tensor::adopt(detail::make_node(dtype_v<T>, vectors ? Dims{rows, rows} : Dims{0}));
+  const int info = lapack::svd<T>(vectors ? lapack::Vectors::thin : lapack::Vectors::none, columns, rows, data, columns,
+                                  sigma.data(), reinterpret_cast<T*>(vh.node()->data), columns,
+                                  reinterpret_cast<T*>(u.node()->data), rows);
+  if (info != 0) return;
+  const double threshold = 2 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns)) * sigma[0];
+  m.rank = std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > threshold; });
+  if (m.exactly_singular && m.rank == k) m.rank = k - 1;
+  m.cond = m.exactly_singular ? std::numeric_limits<double>::infinity() : sigma.front() / sigma.back();
+  const auto r = static_cast<std::size_t>(m.rank);
+  if (m.rank > 0 && m.rank < k) m.rank_gap = sigma[r - 1] / sigma[r];
+  if (!vectors) return;
+  m.null_vector = Tensor::adopt(detail::make_node(dtype_v<T>, {columns}));
+  const T* const last = reinterpret_cast<const T*>(vh.node()->data) + (columns - 1) * columns;
+  T* const to = reinterpret_cast<T*>(m.null_vector.node()->data);
+  for (std::int64_t j = 0; j < columns; ++j)
+    if constexpr (std::is_same_v<T, complex128>)
+      to[j] = std::conj(last[j]);
+    else
+      to[j] = last[j];
+}
+
+template <class T>
+void explain(const Diagnosis::State& s, std::int64_t member, Member& m) {
+  const Tensor a = matrix_of<T>(s, member);
+  const std::int64_t rows = a.shape()[0], columns = a.shape()[1];
+  const double tolerance = std::max(1e-13, 8 * round_off(s.matrix.dtype()) * static_cast<double>(columns));
+  m.dependent = dependent_rows<T>(rows, columns, {reinterpret_cast<const T*>(a.node()->data), columns, 1}, tolerance,
+                                  "row", s.names);
+}
+
+std::string sentence(const Diagnosis::State& s, const Member& m) {
+  if (m.status != Status::ok) return complaint(s, m);
+  std::string out = "ok.";
+  if (!std::isnan(m.digits)) out += say(" ", std::lround(std::floor(m.digits)), " digits.");
+  if (!std::isnan(m.rcond)) out += say(" rcond ", few_digits(m.rcond), ".");
+  if (!m.method.empty() && m.method != "none") out += say(" ", m.structure, ", by ", m.method, ".");
+  if (m.certified) out += say(" Error proved below ", few_digits(m.forward_error), ".");
+  return out;
+}
+
+}  // namespace
+
+Member examine(const Diagnosis::State& state, std::int64_t member) {
+  const Verdict& v = state.verdicts[static_cast<std::size_t>(member)];
+  Member m;
+  m.status = v.status;
+  m.exactly_singular = v.exactly_singular;
+  m.rcond = v.rcond;
+  m.structure = name(v.structure);
+  m.method = name(v.method);
+  m.digits = v.digits;
+  m.forward_error = v.forward_error;
+  m.backward_error = v.backward_error;
+  m.certified = v.certified;
+  m.ridge = v.ridge;
+  m.growth = v.growth;
+  if (state.matrix.defined() && v.status != Status::nonfinite_input) {
+    const bool complex = is_complex(state.matrix.dtype());
+    complex ? decompose<complex128>(state, member, m) : decompose<double>(state, member, m);
+    if (v.status == Status::singular)
+      complex ? explain<complex128>(state, member, m) : explain<double>(state, member, m);
+  }
+  m.message = sentence(state, m);
+  return m;
+}
+
+std::string complaint(const Diagnosis::State& s, const Member& m) {
+  std::string out;
+  switch (m.status) {
+    case Status::ok: return "is well posed.";
+    case Status::nonfinite_input: return "is not finite.";
+    case Status::not_spd: return "is not positive definite.";
+    case Status::not_converged: return "did not converge.";
+    case Status::ill_conditioned:
+      return say("is ill-conditioned: rcond ", few_digits(m.rcond), "; about ", std::lround(std::floor(m.digits)),
+                 " digits of the answer can be vouched for.");
+    case Status::singular: break;
+  }
+  out = say("is singular to working precision: rcond ", few_digits(m.rcond), " < ", few_digits(s.threshold));
+  out += m.exactly_singular ? " (exactly singular)." : ".";
+  if (!m.dependent.empty()) {
+    std::string text = m.dependent;
+    if (text[0] >= 'a' && text[0] <= 'z' && s.names.empty()) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    out += "\n  " + text + ".";
+  }
+  return out + " No digit of an answer would be right.";
+}
+
+}  // namespace wp::linalg

@@ -1,0 +1,112 @@
+#include "base/text.hpp"
+#include "linalg/solving.hpp"
+#include "ops/moves.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_solve;
+namespace {
+
+using namespace linalg;
+
+// x2 is one vector if it is 1-d, else a stack of matrices.
+Problem problem_of(const Call& c) {
+  const Tensor &a = c.in[0], &b = c.in[1];
+  Problem p;
+  p.n = square_size(a, "x1");
+  const bool vector = b.ndim() == 1;
+  const std::int64_t rows = b.ndim() == 0 ? -1 : b.shape()[b.shape().size() - (vector ? 1 : 2)];
+  if (rows != p.n)
+    refuse<ShapeError>("WP-SHP-017",
+                       say("x2 must have as many rows as x1; got x1 ", a.shape(), ", x2 ", b.shape(), "."),
+                       "A vector is 1-d; stacks of vectors are [..., n, 1].");
+  p.k = vector ? 1 : b.shape().back();
+  p.a = a;
+  p.b = vector ? view_of(b, {p.n, 1}, {b.strides()[0], 1}) : b;
+  p.batch = broadcast(batch_of(a), batch_of(p.b));
+  return p;
+}
+
+void infer(Call& c) {
+  c.key = float_result(common_dtype(c));
+  const Problem p = problem_of(c);
+  Dims shape = p.batch;
+  shape.push_back(p.n);
+  if (c.in[1].ndim() != 1) shape.push_back(p.k);
+  c.output(c.key, shape);
+}
+
+void forward(Call& c) {
+  run_systems(c, problem_of(c), options_of(c, 0));
+}
+
+// All of x1's member; the same column of x2's.
+void flow(const FlowQuery& q, Visit visit) {
+  const Problem p = problem_of(q.call);
+  const Tensor& t = q.call.in[q.input];
+  const Dims own = q.input == 0 ? batch_of(p.a) : batch_of(p.b);
+  std::int64_t rest = q.element / (p.n * p.k), member = 0, scale = 1;
+  for (std::size_t k = p.batch.size(), shift = k - own.size(); k-- > shift;) {
+    if (own[k - shift] != 1) member += rest % p.batch[k] * scale;
+    scale *= own[k - shift];
+    rest /= p.batch[k];
+  }
+  (void)t;
+  if (q.input == 0)
+    for (std::int64_t e = 0; e < p.n * p.n; ++e) visit(member * p.n * p.n + e);
+  else
+    for (std::int64_t i = 0; i < p.n; ++i) visit((member * p.n + i) * p.k + q.element % p.k);
+}
+
+std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}) {
+  return {if_ill, ridge, 0.0, 0.0, "detect", Attr(), false, Attr(), Attr()};
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& a, const std::vector<complex128>& va, const Dims& b,
+                       const std::vector<complex128>& vb, std::string_view covers, std::vector<Attr> attrs = plain()) {
+    out.push_back({{sample_tensor(d, a, va), sample_tensor(d, b, vb)}, std::move(attrs), covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op_linalg_solve.params[0].kinds)) {
+      add(d, {3, 3}, {4, 1, 2, 1, 3, 0, 3, 1, 5}, {3}, {1, 2, 3}, "a vector");
+      add(d, {3, 3}, {4, 1, 2, 1, 3, 0, 3, 1, 5}, {3, 2}, {1, 2, 3, 0, 5, 6}, {});
+    }
+  add(c128, {2, 2}, {{1, 1}, {2, 0}, {0, 3}, {4, -1}}, {2}, {{1, 0}, {0, 1}}, "a vector");
+  add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, {2, 1}, {1, 2}, "batches broadcast");
+  add(f64, {2, 2}, {4, 1, 2, 3}, {2, 2, 1}, {1, 2, 3, 4}, "batches broadcast");
+  add(f64, {3, 3}, {2, 1, 7, 0, 4, 5, 0, 0, 8}, {3}, {1, 2, 3}, "triangular");
+  add(f64, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 6}, {3}, {1, 2, 3}, "positive definite");
+  add(f64, {2, 2}, {1e150, 0, 0, 1e-150}, {2}, {1, 1}, "badly scaled");
+  add(f64, {0, 0}, {0}, {0}, {0}, "empty");
+  add(f64, {2, 2}, {1, 1, 1.00001, 1.00001}, {2}, {1, 1}, "singular", plain("nan"));
+  add(f64, {2, 2}, {1, 1, 1, 1}, {2}, {1, 3}, "singular: pinv", plain("pinv"));
+  add(f64, {2, 2}, {1, 1, 1, 1}, {2}, {1, 3}, "ridge", plain("raise", Setting(0.5)));
+  return out;
+}
+
+}  // namespace
+
+const Op op_linalg_solve = {
+    .name = "solve",
+    .ns = "linalg",
+    .group = "linear algebra",
+    .doc = "The solution x of x1 x = x2 for square x1, one vector (1-d x2) or matrices; leading axes broadcast. Answers "
+           "are improved with residuals in twice the precision; a matrix that is singular to working precision is "
+           "refused with the reason (if_ill).",
+    .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
+    .attrs = system_attrs(),
+    .infer = infer,
+    .forward = forward,
+    .diagnoses = true,
+    .notes = Notes::gives,
+    .flow = flow,
+    .saves_inputs = 1,
+    .saves_outputs = 1,
+    .branches = {"a vector", "batches broadcast", "triangular", "positive definite", "badly scaled", "empty", "singular",
+                 "singular: pinv", "ridge"},
+    .samples = samples,
+};
+
+}  // namespace wp

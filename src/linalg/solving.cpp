@@ -1,0 +1,137 @@
+#include "linalg/solving.hpp"
+
+#include <cmath>
+
+#include "base/pool.hpp"
+#include "base/text.hpp"
+#include "linalg/settle.hpp"
+#include "linalg/spectral.hpp"
+#include "linalg/system.hpp"
+#include "ops/lines.hpp"
+#include "ops/moves.hpp"
+#include "ops/products.hpp"
+
+namespace wp::linalg {
+namespace {
+
+constexpr std::int64_t kInside = 64;  // members of fewer rows are shared out; larger ones use threads inside
+
+// One member, from the matrix and the right-hand side in X (an identity for an inverse) to X and the verdict.
+template <class T>
+class Solver {
+ public:
+  Solver(const Problem& p, const Options& o) : p_(p), o_(o), a_(p.a, p.batch) {}
+
+  Verdict run(std::int64_t member, T* x) const {
+    const kernels::View<T> a = a_[member];
+    const kernels::MutableView<T> to{x, p_.k, 1};
+    if (o_.ridge_rule != RidgeRule::none && o_.if_ill != Policy::ridge) return regularised(a, to, Method::ridge, {});
+    System<T> system(p_.n, a, o_);
+    if (p_.b.defined())
+      system.solve(p_.k, to);
+    else
+      system.inverse(x, p_.k);
+    const Verdict v = system.verdict();
+    if (v.status < Status::singular) return v;
+    if (v.status == Status::singular && (o_.if_ill == Policy::pinv || o_.if_ill == Policy::ridge)) {
+      restore(member, x);
+      return regularised(a, to, o_.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v);
+    }
+    if (o_.if_ill != Policy::ignore || v.status == Status::nonfinite_input)
+      std::fill_n(x, p_.n * p_.k, std::numeric_limits<T>::quiet_NaN());
+    return v;
+  }
+
+  // The right-hand side into X.
+  void restore(std::int64_t member, T* x) const {
+    if (!p_.b.defined()) {
+      std::fill_n(x, p_.n * p_.n, T(0));
+      for (std::int64_t i = 0; i < p_.n; ++i) x[i * p_.n + i] = T(1);
+      return;
+    }
+    const kernels::View<T> b = Stack<T>(p_.b, p_.batch)[member];
+    for (std::int64_t i = 0; i < p_.n; ++i)
+      for (std::int64_t j = 0; j < p_.k; ++j) x[i * p_.k + j] = b.data[i * b.rows + j * b.columns];
+  }
+
+ private:
+  Verdict regularised(kernels::View<T> a, kernels::MutableView<T> x, Method method, Verdict v) const {
+    const Spectral<T> svd(p_.n, p_.n, a);
+    v.method = method;
+    if (!svd.converged()) {
+      v.status = Status::not_converged;
+      return v;
+    }
+    kernels::Buffer<T> b(std::max<std::int64_t>(p_.n * p_.k, 1));
+    std::copy_n(x.data, p_.n * p_.k, b.data());
+    const kernels::View<T> data{b.data(), p_.k, 1};
+    const double s1 = svd.sigma().empty() ? 0 : svd.sigma()[0];
+    if (method == Method::pinv) {
+      svd.apply(svd.truncated(2 * System<T>::u * static_cast<double>(p_.n) * s1), p_.k, data, x);
+    } else {
+      const bool given = o_.ridge_rule == RidgeRule::given;
+      const RidgeRule rule = o_.ridge_rule == RidgeRule::none ? RidgeRule::automatic : o_.ridge_rule;
+      v.ridge = given ? o_.ridge : svd.choose_ridge(rule, o_.noise, p_.b.defined() ? p_.k : 0, data);
+      svd.apply(svd.tikhonov(v.ridge), p_.k, data, x);
+    }
+    return v;
+  }
+
+  const Problem& p_;
+  const Options& o_;
+  const Stack<T> a_;
+};
+
+template <class T>
+void run(const Problem& p, const Options& o, Tensor& x, std::vector<Verdict>& verdicts) {
+  const Solver<T> solver(p, o);
+  T* const data = reinterpret_cast<T*>(x.node()->data);
+  const auto count = static_cast<std::int64_t>(verdicts.size());
+  const std::int64_t work = p.n * p.n * p.n + 1;
+  const std::int64_t grain = p.n > kInside ? count : std::max<std::int64_t>(1, 20000 / work);
+  parallel_for(count, std::max<std::int64_t>(grain, 1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      T* const to = data + i * p.n * p.k;
+      solver.restore(i, to);
+      verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
+    }
+  });
+}
+
+}  // namespace
+
+DType float_result(DType dtype) {
+  return is_floating(dtype) ? dtype : f64;
+}
+
+void flow_members(const FlowQuery& q, std::int64_t in_each, std::int64_t out_each, Visit visit) {
+  const std::int64_t members = q.call.in[q.input].size() / std::max<std::int64_t>(in_each, 1);
+  const std::int64_t member = members == 1 ? 0 : q.element / out_each % members;
+  for (std::int64_t e = 0; e < in_each; ++e) visit(member * in_each + e);
+}
+
+void run_systems(Call& c, const Problem& given, const Options& options) {
+  Tensor& y = c.out[0];
+  const DType work = working_dtype(y.dtype(), given.n);
+  Problem p = given;
+  p.a = brought(given.a, work);
+  if (given.b.defined()) p.b = brought(given.b, work);
+  Tensor x = work == y.dtype() ? y : Tensor::adopt(detail::make_node(work, y.shape()));
+  auto state = std::make_shared<Diagnosis::State>();
+  state->op = c.op.name;
+  state->batch = p.batch;
+  state->matrix = c.in[0];
+  state->names = options.names;
+  state->verdicts.resize(static_cast<std::size_t>(count_of(p.batch)));
+  Options quiet = options;
+  if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
+  with_float(work, [&]<class T>(T) {
+    state->threshold = System<T>::threshold;
+    run<T>(p, quiet, x, state->verdicts);
+  });
+  if (x.node() != y.node()) scatter_into(y, y.strides(), 0, packed(x, y.dtype()));
+  settle(c, std::move(state), options.if_ill,
+         "Use pinv(A), or a ridge (ridge = \"auto\"); or remove what depends on the rest.");
+}
+
+}  // namespace wp::linalg

@@ -1,0 +1,47 @@
+// Answers from a singular value decomposition: pseudo-inverse, least squares, Tikhonov regularisation.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "kernels/gemm.hpp"
+#include "linalg/options.hpp"
+
+namespace wp::linalg {
+
+// A = U·diag(sigma)·Vᴴ, m × n, k = min(m, n). T: float, double, complex64, complex128.
+template <class T>
+class Spectral {
+ public:
+  using Real = typename kernels::RealOf<T>::type;
+  Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a);
+
+  bool converged() const noexcept { return converged_; }
+  const std::vector<double>& sigma() const noexcept { return sigma_; }
+  std::int64_t rank(double threshold) const;
+  kernels::View<T> u() const { return {u_.data(), k_, 1}; }    // m × k
+  kernels::View<T> vh() const { return {vh_.data(), n_, 1}; }  // k × n
+
+  // X (n × columns) = V·diag(filter)·Uᴴ·B, B m × columns.
+  void apply(const std::vector<double>& filter, std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x) const;
+  // 1/σ where σ > threshold, else 0.
+  std::vector<double> truncated(double threshold) const;
+  // σ/(σ² + λ), without overflow of the squares.
+  std::vector<double> tikhonov(double ridge) const;
+  // λ by the rule, from one or more right-hand sides. `noise`: for the discrepancy principle.
+  double choose_ridge(RidgeRule rule, double noise, std::int64_t columns, kernels::View<T> b) const;
+
+ private:
+  // |Uᴴ b|² per singular value and ‖b‖² − ‖Uᴴ b‖², summed over right-hand sides, both relative to ‖b‖².
+  struct Data {
+    std::vector<double> parts;
+    double outside = 0, norm = 0;
+  };
+  Data data_of(std::int64_t columns, kernels::View<T> b) const;
+
+  std::int64_t m_, n_, k_;
+  bool converged_ = true;
+  std::vector<double> sigma_;
+  std::vector<T> u_, vh_;
+};
+
+}  // namespace wp::linalg

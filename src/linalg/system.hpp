@@ -1,0 +1,60 @@
+// One square matrix: its structure, its factors, and what they say of answers computed from them (the sequence and
+// its reasons: docs/linear-algebra.md).
+#pragma once
+#include <vector>
+
+#include "kernels/gemm.hpp"
+#include "linalg/options.hpp"
+#include "linalg/verdict.hpp"
+
+namespace wp::linalg {
+
+// T: float, double, complex64, complex128. The matrix must outlive it.
+template <class T>
+class System {
+ public:
+  using Real = typename kernels::RealOf<T>::type;
+  static constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
+  static constexpr double threshold = 4 * u;  // rcond below it: singular to working precision
+
+  // Looks at the matrix, scales and factors it and estimates its condition.
+  System(std::int64_t n, kernels::View<T> a, const Options& options);
+  const Verdict& verdict() const noexcept { return verdict_; }
+  bool usable() const noexcept { return verdict_.status != Status::nonfinite_input && !zero_pivot_; }
+
+  // A X = B in place (X, n × columns, holds B); X is improved where that pays. The verdict then tells of X.
+  void solve(std::int64_t columns, kernels::MutableView<T> x);
+  // A⁻¹ in rows `row` numbers apart.
+  void inverse(T* x, std::int64_t row);
+
+ private:
+  void take();
+  void look();
+  void scale();
+  void factor();
+  void estimate();
+  void judge();
+  void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
+  void apply(std::int64_t columns, kernels::MutableView<T> x) const;
+  void improve(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x);
+  double expected_error() const;
+  void conclude(double error);
+
+  const std::int64_t n_;
+  kernels::View<T> a_;
+  std::vector<T> meant_;  // what a_ shows, if that is not the matrix as given
+  const Options& options_;
+  Verdict verdict_;
+  std::vector<int> rows_, columns_;  // exponents: row i was multiplied by 2^rows_[i]; empty: nothing was
+  kernels::Buffer<T> factors_;
+  std::vector<std::int64_t> pivots_;
+  double norm_ = 0;  // ‖A‖₁ of the scaled matrix
+  bool zero_pivot_ = false;
+};
+
+// The digits that a relative error leaves, at most those of a dtype with unit round-off u.
+double digits_of(double error, double u);
+// The status by digits; `min_digits` < 0: 6 for f64, 3 for f32.
+Status status_of(double digits, double min_digits, double u);
+
+}  // namespace wp::linalg
