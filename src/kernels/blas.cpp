@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/gate.hpp"
+
 using Int = int;  // Fortran INTEGER
 extern "C" {
 #define WP_BLAS_OF(p, T)                                                                                           \
@@ -183,6 +185,7 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const 
   const Layout la = layout(a, m, k), lb = layout(b, k, n);
   const char ta = la.transposed ? 'T' : 'N', tb = lb.transposed ? 'T' : 'N';
   const Int fm = small(m), fn = small(n), fk = small(k);
+  const Gate gate;
   gemm_of<T>()(&ta, &tb, &fm, &fn, &fk, &alpha, a.data, &la.ld, b.data, &lb.ld, &beta, c.data, &lc.ld);
 }
 
@@ -193,6 +196,7 @@ void gemv(std::int64_t m, std::int64_t n, T alpha, Matrix<const T> a, const T* x
   const char ta = la.transposed ? 'T' : 'N';
   const Int fm = small(la.transposed ? n : m), fn = small(la.transposed ? m : n);
   const Int incx = small(x_stride), incy = small(y_stride);
+  const Gate gate;
   gemv_of<T>()(&ta, &fm, &fn, &alpha, a.data, &la.ld, lowest(x, n, x_stride), &incx, &beta, lowest(y, m, y_stride),
                &incy);
 }
@@ -202,6 +206,7 @@ template <class T>
 T dot(std::int64_t n, const T* x, std::int64_t x_stride, const T* y, std::int64_t y_stride) {
   if (n <= 0) return T(0);
   const Int fn = small(n), incx = small(x_stride), incy = small(y_stride);
+  const Gate gate;
   if constexpr (std::is_same_v<T, float>) {
     return sdot_(&fn, lowest(x, n, x_stride), &incx, lowest(y, n, y_stride), &incy);
   } else if constexpr (std::is_same_v<T, double>) {
