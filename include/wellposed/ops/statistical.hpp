@@ -79,8 +79,8 @@ struct SumOptions {
   bool keepdims = false;  // Keep reduced axes with length 1.
   std::optional<DType> dtype = std::nullopt;  // The dtype of the result; none: i64 or u64 for integers and bool, else x's.
 };
-// The sum of elements over axes. Floats are added pairwise: the error grows with log n. It is infinite only if the
-// exact sum is beyond the dtype. Integers give i64 or u64 and wrap around.
+// The sum of elements over axes, added in twice the precision and rounded once: what cancels leaves no trace. It is
+// infinite only if the exact sum is beyond the dtype. Integers give i64 or u64 and wrap around.
 Tensor sum(const In& x, const SumOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct VarOptions {

@@ -22,6 +22,9 @@ std::vector<Sample> samples() {
   all.push_back(
       {{sample_tensor(f64, {3}, {1.5e308, 1.5e308, -1.75e308})}, {{}, false, Attr()}, "overflow on the way"});
   all.push_back({{sample_tensor(f32, {3}, {3e38, 3e38, -1e38})}, {{}, false, Attr()}, "the sum overflows: inf"});
+  all.push_back({{sample_tensor(f64, {9}, {1e16, 1, -1e16})}, {{}, false, Attr()}, "cancels"});
+  all.push_back({{sample_tensor(f32, {9}, {1e10, 1, -1e10})}, {{}, false, Attr()}, "cancels"});
+  all.push_back({{sample_tensor(c128, {9}, {{1e16, 1}, {1, 1e16}, {-1e16, -1e16}})}, {{}, false, Attr()}, "cancels"});
   return all;
 }
 
@@ -31,15 +34,16 @@ const Op op_sum = {
     .name = "sum",
     .group = "statistical",
     .doc =
-        "The sum of elements over axes. Floats are added pairwise: the error grows with log n. It is infinite only "
-        "if "
-        "the exact sum is beyond the dtype. Integers give i64 or u64 and wrap around.",
+        "The sum of elements over axes, added in twice the precision and rounded once: what cancels leaves no trace. "
+        "It "
+        "is infinite only if the exact sum is beyond the dtype. Integers give i64 or u64 and wrap around.",
     .params = {{"x", kinds::any}},
     .attrs = reduction_attrs({total_attr()}),
     .infer = [](Call& c) { c.output(total_dtype(c, c.attr(2)), reduced_output(c)); },
     .forward = forward,
     .flow = flow_reduction,
-    .branches = {"integers wrap around", "dtype", "empty: 0", "overflow on the way", "the sum overflows: inf"},
+    .branches = {"integers wrap around", "dtype", "empty: 0", "overflow on the way", "the sum overflows: inf",
+                 "cancels"},
     .samples = samples,
 };
 
