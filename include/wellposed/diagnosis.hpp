@@ -35,18 +35,18 @@ struct Member {
   std::string structure, method;  // "symmetric", "Cholesky"
   double digits = unknown;
   double forward_error = unknown, backward_error = unknown;  // of the answer, relative to its largest element
-  bool certified = false;         // forward_error is a proved bound
-  double ridge = unknown;         // λ that was used
-  double growth = unknown;        // of pivots
-  Tensor null_vector;             // of a singular matrix
-  std::string dependent;          // "row 1 = 1.00001 × row 0"
+  bool certified = false;                                    // forward_error is a proved bound
+  double ridge = unknown;                                    // λ that was used
+  double growth = unknown;                                   // of pivots
+  Tensor null_vector;                                        // of a singular matrix
+  std::string dependent;                                     // "row 1 = 1.00001 × row 0"
   std::vector<Cluster> clusters;
   Tensor value_error, vector_error, eigenvalue_condition;  // one per singular value or eigenvalue
   std::string message;                                     // the verdict in a sentence
 };
 
-// One entry per member, in row-major order of the batch. What is expensive (cond, rank, null vectors) is computed when
-// it is first asked for. Copies share; thread-safe.
+// One entry per member, in row-major order of the batch. What is expensive (cond, rank, null vectors) is computed
+// when it is first asked for. Copies share; thread-safe.
 class Diagnosis {
  public:
   struct State;

@@ -14,9 +14,9 @@
 namespace wp::linalg {
 namespace {
 
-constexpr std::array<std::string_view, 6> statuses{"ok",     "ill_conditioned", "singular", "nonfinite_input",
+constexpr std::array<std::string_view, 6> statuses{"ok",      "ill_conditioned", "singular", "nonfinite_input",
                                                    "not_spd", "not_converged"};
-constexpr std::array<std::string_view, 6> structures{"general", "symmetric",        "positive definite",
+constexpr std::array<std::string_view, 6> structures{"general",          "symmetric",        "positive definite",
                                                      "lower triangular", "upper triangular", "diagonal"};
 constexpr std::array<std::string_view, 10> methods{"none", "LU",   "Cholesky", "LDLᵀ", "substitution",
                                                    "SVD",  "pinv", "ridge",    "QR",   "eigenvalues"};
@@ -121,7 +121,9 @@ bool Diagnosis::ok() const {
 }
 std::int64_t Diagnosis::worst() const {
   const auto& all = state_of(*this).verdicts;
-  const auto digits = [](const Verdict& v) { return v.status >= Status::singular || std::isnan(v.digits) ? -1 : v.digits; };
+  const auto digits = [](const Verdict& v) {
+    return v.status >= Status::singular || std::isnan(v.digits) ? -1 : v.digits;
+  };
   const auto at = std::min_element(all.begin(), all.end(),
                                    [&](const Verdict& a, const Verdict& b) { return digits(a) < digits(b); });
   return at == all.end() ? -1 : at - all.begin();

@@ -83,8 +83,8 @@ struct Term {
   T factor;
 };
 
-// target ≈ Σ factor · row over few of the first `count` rows: orthogonal matching pursuit (Pati et al. 1993), then the
-// factors by back substitution. Empty if kTerms do not reach the tolerance.
+// target ≈ Σ factor · row over few of the first `count` rows: orthogonal matching pursuit (Pati et al. 1993), then
+// the factors by back substitution. Empty if kTerms do not reach the tolerance.
 template <class T>
 std::vector<Term<T>> few_terms(const Rows<T>& rows, std::size_t count, const Row<T>& target, double tolerance) {
   std::vector<std::size_t> chosen;
@@ -153,8 +153,8 @@ std::string brief(double v) {
 }
 
 template <class T>
-std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance, std::string_view kind,
-                           const std::vector<std::string>& labels) {
+std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance,
+                           std::string_view kind, const std::vector<std::string>& labels) {
   if (m > kLargest || n > kLargest) return {};
   const Rows<T> rows(m, n, a);
   const auto label = [&](std::size_t i) { return i < labels.size() ? labels[i] : say(kind, ' ', i); };

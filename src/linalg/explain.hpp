@@ -11,8 +11,8 @@ namespace wp::linalg {
 // given. Empty if no row depends on the others to within `tolerance` of its length.
 // T: double, complex128. `kind`: "row", or "column" for a transposed view.
 template <class T>
-std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance, std::string_view kind,
-                           const std::vector<std::string>& labels);
+std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance,
+                           std::string_view kind, const std::vector<std::string>& labels);
 
 // The shortest decimal text within 1e-12 of v: 1.00001, not 1.0000100000000001.
 std::string brief(double v);

@@ -50,8 +50,8 @@ void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
   // Row-major memory is Aᵀ = V̄ Σ Uᵀ to LAPACK: its U holds the rows of Vᴴ.
   Tensor vh = Tensor::adopt(detail::make_node(dtype_v<T>, vectors ? Dims{columns, columns} : Dims{0}));
   Tensor u = Tensor::adopt(detail::make_node(dtype_v<T>, vectors ? Dims{rows, rows} : Dims{0}));
-  const int info = lapack::svd<T>(vectors ? lapack::Vectors::thin : lapack::Vectors::none, columns, rows, data, columns,
-                                  sigma.data(), reinterpret_cast<T*>(vh.node()->data), columns,
+  const int info = lapack::svd<T>(vectors ? lapack::Vectors::thin : lapack::Vectors::none, columns, rows, data,
+                                  columns, sigma.data(), reinterpret_cast<T*>(vh.node()->data), columns,
                                   reinterpret_cast<T*>(u.node()->data), rows);
   if (info != 0) return;
   const double threshold = 2 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns)) * sigma[0];
@@ -92,7 +92,7 @@ std::string sentence(const Diagnosis::State& s, const Member& m) {
 
 }  // namespace
 
-Member examine(const Diagnosis::State& state, std::int64_t member) {
+Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
   const Verdict& v = state.verdicts[static_cast<std::size_t>(member)];
   Member m;
   m.status = v.status;
@@ -108,7 +108,8 @@ Member examine(const Diagnosis::State& state, std::int64_t member) {
   m.growth = v.growth;
   if (state.matrix.defined() && v.status != Status::nonfinite_input) {
     const bool complex = is_complex(state.matrix.dtype());
-    complex ? decompose<complex128>(state, member, m) : decompose<double>(state, member, m);
+    if (deep || state.matrix.shape().back() <= kExamined)
+      complex ? decompose<complex128>(state, member, m) : decompose<double>(state, member, m);
     if (v.status == Status::singular)
       complex ? explain<complex128>(state, member, m) : explain<double>(state, member, m);
   }

@@ -5,7 +5,8 @@
 namespace wp::linalg {
 
 // Computes what the verdict does not have: cond, rank, and for a singular matrix its null vector and dependent rows.
-Member examine(const Diagnosis::State& state, std::int64_t member);
+// A large matrix is decomposed only if `deep`: it may take longer than the answer did.
+Member examine(const Diagnosis::State& state, std::int64_t member, bool deep = true);
 
 // Why this member is not ok, for a finding: "is singular to working precision: rcond 2.7e-17 < 4.4e-16".
 std::string complaint(const Diagnosis::State& state, const Member& m);

@@ -55,9 +55,7 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
        .type = AttrType::boolean,
        .doc = "Improve the answer with residuals in twice the precision; none: when it pays."},
       {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},
-      {.name = "min_digits",
-       .type = AttrType::real,
-       .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."},
+      {.name = "min_digits", .type = AttrType::real, .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."},
       {.name = "names", .type = AttrType::texts, .doc = "Labels of the rows and columns, for messages."},
   };
   own.insert(own.end(), shared.begin(), shared.end());
@@ -68,15 +66,17 @@ Options options_of(const Call& c, std::size_t first) {
   Options o;
   o.if_ill = chosen<Policy>(policies, c.attr(first).text());
   if (const Attr& ridge = c.attr(first + 1)) {
-    o.ridge_rule = ridge.is_number() ? RidgeRule::given
-                                     : chosen<RidgeRule>(ridge_rules, ridge.text(), static_cast<int>(RidgeRule::automatic));
+    o.ridge_rule = ridge.is_number()
+                       ? RidgeRule::given
+                       : chosen<RidgeRule>(ridge_rules, ridge.text(), static_cast<int>(RidgeRule::automatic));
     if (ridge.is_number()) o.ridge = amount(c, first + 1);
   }
   o.noise = amount(c, first + 2);
   o.shift = c.attr(first + 3).real();
   if (!std::isfinite(o.shift)) refuse<ArgumentError>("WP-ARG-001", say("shift must be finite; got ", o.shift, "."));
   o.assume = chosen<Assume>(structures, c.attr(first + 4).text());
-  if (const Attr& refine = c.attr(first + 5)) o.refine = refine.flag() ? Options::Refine::always : Options::Refine::never;
+  if (const Attr& refine = c.attr(first + 5))
+    o.refine = refine.flag() ? Options::Refine::always : Options::Refine::never;
   o.certify = c.attr(first + 6).flag();
   if (c.attr(first + 7)) o.min_digits = amount(c, first + 7);
   if (c.attr(first + 8)) o.names = c.attr(first + 8).texts();

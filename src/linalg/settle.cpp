@@ -1,6 +1,7 @@
 #include "linalg/settle.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.hpp"
 #include "linalg/member.hpp"
@@ -65,11 +66,12 @@ Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, st
   }
   const std::int64_t first = f.members.front();
   if (trouble.status == Status::nonfinite_input) {
-    f.message = s.verdicts.size() == 1 ? nonfinite_text(c) : which(s, first, f.count) + "is not finite: " + nonfinite_text(c);
+    f.message =
+        s.verdicts.size() == 1 ? nonfinite_text(c) : which(s, first, f.count) + "is not finite: " + nonfinite_text(c);
     f.advice = "Look at the data that came in, or mask it before.";
     return f;
   }
-  const Member& m = d[first];
+  const Member m = examine(s, first, false);
   f.message = which(s, first, f.count) + complaint(s, m);
   f.measured = m.rcond;
   f.threshold = s.threshold;

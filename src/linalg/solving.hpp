@@ -8,9 +8,9 @@ namespace wp::linalg {
 
 // X[b] = A[b]⁻¹ B[b] into c.out[0], [batch…, n, k]; without b: the inverse. Leaves the diagnosis and settles.
 struct Problem {
-  Tensor a;     // [..., n, n]
-  Tensor b;     // [..., n, k], or undefined
-  Dims batch;   // of the result
+  Tensor a;    // [..., n, n]
+  Tensor b;    // [..., n, k], or undefined
+  Dims batch;  // of the result
   std::int64_t n, k;
 };
 void run_systems(Call& c, const Problem& problem, const Options& options);

@@ -42,7 +42,8 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a) : m_(m
     for (std::int64_t j = 0; j < n; ++j) copy[size(i * n + j)] = a.data[i * a.rows + j * a.columns];
   std::vector<Real> sigma(size(k_));
   // Row-major memory is Aᵀ = V̄ Σ Uᵀ to LAPACK: its left vectors are the rows of Vᴴ, its right ones the columns of U.
-  converged_ = lapack::svd<T>(lapack::Vectors::thin, n, m, copy.data(), n, sigma.data(), vh_.data(), n, u_.data(), k_) == 0;
+  converged_ =
+      lapack::svd<T>(lapack::Vectors::thin, n, m, copy.data(), n, sigma.data(), vh_.data(), n, u_.data(), k_) == 0;
   sigma_.assign(sigma.begin(), sigma.end());
 }
 
@@ -97,7 +98,8 @@ typename Spectral<T>::Data Spectral<T>::data_of(std::int64_t columns, kernels::V
       all += std::norm(std::complex<double>(b.data[i * b.rows + j * b.columns]) / largest);
   for (std::int64_t i = 0; i < k_; ++i) {
     double part = 0;
-    for (std::int64_t j = 0; j < columns; ++j) part += std::norm(std::complex<double>(y.data()[i * columns + j]) / largest);
+    for (std::int64_t j = 0; j < columns; ++j)
+      part += std::norm(std::complex<double>(y.data()[i * columns + j]) / largest);
     d.parts.push_back(part);
     inside += part;
   }

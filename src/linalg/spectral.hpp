@@ -22,7 +22,8 @@ class Spectral {
   kernels::View<T> vh() const { return {vh_.data(), n_, 1}; }  // k × n
 
   // X (n × columns) = V·diag(filter)·Uᴴ·B, B m × columns.
-  void apply(const std::vector<double>& filter, std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x) const;
+  void apply(const std::vector<double>& filter, std::int64_t columns, kernels::View<T> b,
+             kernels::MutableView<T> x) const;
   // 1/σ where σ > threshold, else 0.
   std::vector<double> truncated(double threshold) const;
   // σ/(σ² + λ), without overflow of the squares.

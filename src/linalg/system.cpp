@@ -13,9 +13,9 @@
 namespace wp::linalg {
 namespace {
 
-constexpr std::int64_t kExact = 300;   // rows up to which suspicion of exact singularity is followed
+constexpr std::int64_t kExact = 300;     // rows up to which suspicion of exact singularity is followed
 constexpr std::int64_t kFewColumns = 4;  // right-hand sides whose improvement costs little beside the factors
-constexpr double kGoodEnough = 1e-9;   // expected errors above it make improvement pay for any number of columns
+constexpr double kGoodEnough = 1e-9;     // expected errors above it make improvement pay for any number of columns
 constexpr int kRounds = 12;
 
 template <class T>
@@ -71,7 +71,8 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
   judge();
 }
 
-// The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian part).
+// The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian
+// part).
 template <class T>
 void System<T>::take() {
   T* const copy = factors_.data();
@@ -79,7 +80,8 @@ void System<T>::take() {
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < n_; ++j) {
       T v = a_.data[i * a_.rows + j * a_.columns];
-      if ((s == Assume::lower && j > i) || (s == Assume::upper && j < i) || (s == Assume::diagonal && i != j)) v = T(0);
+      if ((s == Assume::lower && j > i) || (s == Assume::upper && j < i) || (s == Assume::diagonal && i != j))
+        v = T(0);
       if (s == Assume::symmetric || s == Assume::spd)
         v = v * Real(0.5) + conjugate(a_.data[j * a_.rows + i * a_.columns]) * Real(0.5);
       if (i == j) v += static_cast<Real>(options_.shift);
@@ -123,22 +125,19 @@ template <class T>
 void System<T>::scale() {
   const bool symmetric = verdict_.structure == Structure::spd || verdict_.structure == Structure::symmetric;
   const kernels::MutableView<T> m{factors_.data(), n_, 1};
-  kernels::Scaling scaling = kernels::equilibration<T>(n_, n_, m, symmetric);
+  kernels::Equilibration scaling =
+      symmetric ? kernels::equilibrate_symmetric<T>(n_, m) : kernels::equilibrate<T>(n_, n_, m);
   if (!scaling.needed) return;
   rows_ = std::move(scaling.rows);
   columns_ = std::move(scaling.columns);
-  for (std::int64_t i = 0; i < n_; ++i)
-    for (std::int64_t j = 0; j < n_; ++j) {
-      T& v = factors_.data()[i * n_ + j];
-      v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
-    }
+  kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), factors_.data());
 }
 
 template <class T>
 void System<T>::factor() {
   T* const m = factors_.data();
-  norm_ = kernels::norm_one<T>(n_, n_, {m, n_, 1});
-  const double largest = kernels::largest<T>(n_, n_, {m, n_, 1});
+  const kernels::Norms norms = kernels::norms<T>(n_, n_, {m, n_, 1});
+  norm_ = norms.one;
   if (verdict_.structure >= Structure::lower) {
     verdict_.method = Method::substitution;
     verdict_.growth = 1;
@@ -157,7 +156,7 @@ void System<T>::factor() {
   verdict_.method = Method::lu;
   pivots_.resize(static_cast<std::size_t>(n_));
   zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
-  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(largest));
+  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(norms.largest));
 }
 
 // X ← S⁻¹ X with the scaled matrix S, or its adjoint.
@@ -187,8 +186,11 @@ void System<T>::estimate() {
     verdict_.rcond = 0;
     return;
   }
-  const double inverse = kernels::inverse_norm_one<T>(
-      n_, [&](T* x) { substitute(1, {x, 1, 1}, false); }, [&](T* x) { substitute(1, {x, 1, 1}, true); });
+  const kernels::Apply<T> apply = [](void* self, T* x, bool adjoint) {
+    static_cast<System*>(self)->substitute(1, {x, 1, 1}, adjoint);
+  };
+  void* const self = this;
+  const double inverse = kernels::inverse_norm<T>(n_, apply, self).estimate;
   verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
 }
 
@@ -260,8 +262,8 @@ void System<T>::inverse(T* x, std::int64_t row) {
   if (!rows_.empty())
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j)
-        x[i * row + j] = times_power(x[i * row + j],
-                                     columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
+        x[i * row + j] =
+            times_power(x[i * row + j], columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
   const bool pays = expected_error() > kGoodEnough;
   if (options_.refine == Options::Refine::never || (options_.refine != Options::Refine::always && !pays)) return;
   kernels::Buffer<T> identity(n_ * n_);
@@ -301,7 +303,8 @@ void System<T>::improve(std::int64_t columns, kernels::View<T> b, kernels::Mutab
         continue;
       }
       for (std::int64_t i = 0; i < n_; ++i)
-        x.data[i * x.rows + static_cast<std::int64_t>(c) * x.columns] += r.data()[i * columns + static_cast<std::int64_t>(c)];
+        x.data[i * x.rows + static_cast<std::int64_t>(c) * x.columns] +=
+            r.data()[i * columns + static_cast<std::int64_t>(c)];
       error[c] = std::max(ratio * std::min(1.0, ratio / last[c]) * 2, u);
       last[c] = ratio;
       going[c] = error[c] > 2 * u ? 1 : 0;

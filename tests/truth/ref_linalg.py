@@ -42,13 +42,15 @@ def pseudo_inverse(a):
 def effective_inverse(a, if_ill, ridge, shift, assume):
     """The matrix that takes b to the answer; None where the answer is NaN."""
     n = a.rows
-    a = a + shift * mpmath.eye(n)
-    if assume == "lower":
-        a = mpmath.matrix([[a[i, j] if j <= i else mpf(0) for j in range(n)] for i in range(n)])
-    if ridge is not None:
-        return (adjoint(a) * a + mpf(ridge) * mpmath.eye(n)) ** -1 * adjoint(a)
-    if abs(mpmath.det(a)) > mpf(10) ** -40 * mpmath.mnorm(a, "f") ** n:
-        return a**-1
+    with mpmath.workdps(700):  # products of floats are exact, so a determinant of 0 is seen
+        a = a + shift * mpmath.eye(n)
+        if assume == "lower":
+            a = mpmath.matrix([[a[i, j] if j <= i else mpf(0) for j in range(n)] for i in range(n)])
+        if ridge is not None:
+            return (adjoint(a) * a + mpf(ridge) * mpmath.eye(n)) ** -1 * adjoint(a)
+        hadamard = mpmath.fprod(mpmath.norm(a[i, :]) for i in range(n))
+        if n == 0 or abs(mpmath.det(a)) > mpf(10) ** -650 * hadamard:
+            return a**-1
     return pseudo_inverse(a) if if_ill == "pinv" else None
 
 

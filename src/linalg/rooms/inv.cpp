@@ -41,7 +41,7 @@ std::vector<Sample> samples() {
   add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, "a batch");
   add(f64, {3, 3}, {2, 0, 0, 1, 4, 0, -3, 1, 8}, "triangular");
   add(f64, {3, 3}, {2, 0, 0, 0, 4, 0, 0, 0, -8}, "diagonal");
-  add(f64, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 6}, "positive definite");
+  add(f64, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 7}, "positive definite");
   add(f64, {2, 2}, {1, 3, 3, 1}, "symmetric");
   add(f64, {2, 2}, {1e150, 2e-150, 3e150, 4e-150}, "badly scaled");
   add(f64, {0, 0}, {0}, "empty");
@@ -59,9 +59,11 @@ const Op op_linalg_inv = {
     .name = "inv",
     .ns = "linalg",
     .group = "linear algebra",
-    .doc = "The inverse of each matrix, right to the digits that its diagnosis vouches for; a matrix that is singular to "
-           "working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more "
-           "exact.",
+    .doc =
+        "The inverse of each matrix, right to the digits that its diagnosis vouches for; a matrix that is singular "
+        "to "
+        "working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more "
+        "exact.",
     .params = {{"x", kinds::numeric}},
     .attrs = system_attrs(),
     .infer = infer,

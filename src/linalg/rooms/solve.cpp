@@ -65,7 +65,8 @@ std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}) {
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& a, const std::vector<complex128>& va, const Dims& b,
-                       const std::vector<complex128>& vb, std::string_view covers, std::vector<Attr> attrs = plain()) {
+                       const std::vector<complex128>& vb, std::string_view covers,
+                       std::vector<Attr> attrs = plain()) {
     out.push_back({{sample_tensor(d, a, va), sample_tensor(d, b, vb)}, std::move(attrs), covers});
   };
   for (int k = 0; k < kDTypes; ++k)
@@ -77,7 +78,7 @@ std::vector<Sample> samples() {
   add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, {2, 1}, {1, 2}, "batches broadcast");
   add(f64, {2, 2}, {4, 1, 2, 3}, {2, 2, 1}, {1, 2, 3, 4}, "batches broadcast");
   add(f64, {3, 3}, {2, 1, 7, 0, 4, 5, 0, 0, 8}, {3}, {1, 2, 3}, "triangular");
-  add(f64, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 6}, {3}, {1, 2, 3}, "positive definite");
+  add(f64, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 7}, {3}, {1, 2, 4}, "positive definite");
   add(f64, {2, 2}, {1e150, 0, 0, 1e-150}, {2}, {1, 1}, "badly scaled");
   add(f64, {0, 0}, {0}, {0}, {0}, "empty");
   add(f64, {2, 2}, {1, 1, 1.00001, 1.00001}, {2}, {1, 1}, "singular", plain("nan"));
@@ -92,9 +93,10 @@ const Op op_linalg_solve = {
     .name = "solve",
     .ns = "linalg",
     .group = "linear algebra",
-    .doc = "The solution x of x1 x = x2 for square x1, one vector (1-d x2) or matrices; leading axes broadcast. Answers "
-           "are improved with residuals in twice the precision; a matrix that is singular to working precision is "
-           "refused with the reason (if_ill).",
+    .doc =
+        "The solution x of x1 x = x2 for square x1, one vector (1-d x2) or matrices; leading axes broadcast. Answers "
+        "are improved with residuals in twice the precision; a matrix that is singular to working precision is "
+        "refused with the reason (if_ill).",
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
     .attrs = system_attrs(),
     .infer = infer,
@@ -104,8 +106,8 @@ const Op op_linalg_solve = {
     .flow = flow,
     .saves_inputs = 1,
     .saves_outputs = 1,
-    .branches = {"a vector", "batches broadcast", "triangular", "positive definite", "badly scaled", "empty", "singular",
-                 "singular: pinv", "ridge"},
+    .branches = {"a vector", "batches broadcast", "triangular", "positive definite", "badly scaled", "empty",
+                 "singular", "singular: pinv", "ridge"},
     .samples = samples,
 };
 
