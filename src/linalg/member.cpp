@@ -113,6 +113,7 @@ Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
     if (v.status == Status::singular)
       complex ? explain<complex128>(state, member, m) : explain<double>(state, member, m);
   }
+  if (state.spectrum) state.spectrum(member, m);
   m.message = sentence(state, m);
   return m;
 }

@@ -2,19 +2,12 @@
 
 #include <cmath>
 
-#include "base/pool.hpp"
-#include "base/text.hpp"
-#include "linalg/settle.hpp"
+#include "linalg/members.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
-#include "ops/lines.hpp"
-#include "ops/moves.hpp"
-#include "ops/products.hpp"
 
 namespace wp::linalg {
 namespace {
-
-constexpr std::int64_t kInside = 64;  // members of fewer rows are shared out; larger ones use threads inside
 
 // One member, from the matrix and the right-hand side in X (an identity for an inverse) to X and the verdict.
 template <class T>
@@ -38,7 +31,7 @@ class Solver {
       return regularised(a, to, o_.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v);
     }
     if (o_.if_ill != Policy::ignore || v.status == Status::nonfinite_input)
-      std::fill_n(x, p_.n * p_.k, std::numeric_limits<T>::quiet_NaN());
+      std::fill_n(x, p_.n * p_.k, T(std::numeric_limits<typename System<T>::Real>::quiet_NaN()));
     return v;
   }
 
@@ -83,18 +76,12 @@ class Solver {
 };
 
 template <class T>
-void run(const Problem& p, const Options& o, Tensor& x, std::vector<Verdict>& verdicts) {
+void run(const Problem& p, const Options& o, const Result& x, std::vector<Verdict>& verdicts) {
   const Solver<T> solver(p, o);
-  T* const data = reinterpret_cast<T*>(x.node()->data);
-  const auto count = static_cast<std::int64_t>(verdicts.size());
-  const std::int64_t work = p.n * p.n * p.n + 1;
-  const std::int64_t grain = p.n > kInside ? count : std::max<std::int64_t>(1, 20000 / work);
-  parallel_for(count, std::max<std::int64_t>(grain, 1), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      T* const to = data + i * p.n * p.k;
-      solver.restore(i, to);
-      verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
-    }
+  for_members(static_cast<std::int64_t>(verdicts.size()), p.n, [&](std::int64_t i) {
+    T* const to = x.data<T>() + i * p.n * p.k;
+    solver.restore(i, to);
+    verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
   });
 }
 
@@ -102,6 +89,16 @@ void run(const Problem& p, const Options& o, Tensor& x, std::vector<Verdict>& ve
 
 DType float_result(DType dtype) {
   return is_floating(dtype) ? dtype : f64;
+}
+
+std::int64_t own_member(std::int64_t i, const Dims& batch, const Dims& own) {
+  std::int64_t member = 0, scale = 1;
+  for (std::size_t k = batch.size(), shift = k - own.size(); k-- > shift;) {
+    if (own[k - shift] != 1) member += i % batch[k] * scale;
+    scale *= own[k - shift];
+    i /= batch[k];
+  }
+  return member;
 }
 
 void flow_members(const FlowQuery& q, std::int64_t in_each, std::int64_t out_each, Visit visit) {
@@ -116,20 +113,15 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   Problem p = given;
   p.a = brought(given.a, work);
   if (given.b.defined()) p.b = brought(given.b, work);
-  Tensor x = work == y.dtype() ? y : Tensor::adopt(detail::make_node(work, y.shape()));
-  auto state = std::make_shared<Diagnosis::State>();
-  state->op = c.op.name;
-  state->batch = p.batch;
-  state->matrix = c.in[0];
-  state->names = options.names;
-  state->verdicts.resize(static_cast<std::size_t>(count_of(p.batch)));
+  Result x(y, work);
+  auto state = new_state(c, p.batch, options.names);
   Options quiet = options;
   if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
   with_float(work, [&]<class T>(T) {
     state->threshold = System<T>::threshold;
     run<T>(p, quiet, x, state->verdicts);
   });
-  if (x.node() != y.node()) scatter_into(y, y.strides(), 0, packed(x, y.dtype()));
+  x.finish();
   settle(c, std::move(state), options.if_ill,
          "Use pinv(A), or a ridge (ridge = \"auto\"); or remove what depends on the rest.");
 }

@@ -17,6 +17,8 @@ void run_systems(Call& c, const Problem& problem, const Options& options);
 
 // The dtype of results: floats as they are, integers as f64.
 DType float_result(DType dtype);
+// The member of a stack with leading axes `own` that stands for member `i` of the batch they broadcast to.
+std::int64_t own_member(std::int64_t i, const Dims& batch, const Dims& own);
 // Every element of the same member.
 void flow_members(const FlowQuery& q, std::int64_t in_each, std::int64_t out_each, Visit visit);
 

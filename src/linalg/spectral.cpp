@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "kernels/condition.hpp"
 #include "kernels/lapack.hpp"
 
 namespace wp::linalg {
@@ -32,19 +33,37 @@ double least(double low, double high, const std::function<double(double)>& f) {
 }  // namespace
 
 template <class T>
-Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a) : m_(m), n_(n), k_(std::min(m, n)) {
+Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts parts, bool high)
+    : m_(m), n_(n), k_(std::min(m, n)) {
   const auto size = [](std::int64_t v) { return static_cast<std::size_t>(v); };
-  u_.resize(size(m * k_));
-  vh_.resize(size(k_ * n));
-  if (k_ == 0) return;
+  const lapack::Vectors vectors = parts == Parts::values ? lapack::Vectors::none
+                                  : parts == Parts::thin ? lapack::Vectors::thin
+                                                         : lapack::Vectors::full;
+  const std::int64_t vh_rows = parts == Parts::values ? 0 : parts == Parts::thin ? k_ : n;
+  u_columns_ = parts == Parts::values ? 0 : parts == Parts::thin ? k_ : m;
+  u_.resize(size(m * u_columns_));
+  vh_.resize(size(vh_rows * n));
+  if (k_ == 0) {
+    for (std::int64_t i = 0; i < u_columns_; ++i) u_[size(i * u_columns_ + i)] = T(1);
+    for (std::int64_t i = 0; i < vh_rows; ++i) vh_[size(i * n + i)] = T(1);
+    return;
+  }
+  const kernels::Norms norms = kernels::norms<T>(m, n, a);
+  finite_ = std::isfinite(norms.largest);
+  if (!finite_) return;
+  const int e = kernels::prescale_exponent<T>(m, n, a);
+  const std::vector<int> rows(size(m), e), columns(size(n), 0);
   std::vector<T> copy(size(m * n));
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) copy[size(i * n + j)] = a.data[i * a.rows + j * a.columns];
+  kernels::scale<T, T>(m, n, a, rows.data(), columns.data(), copy.data());
   std::vector<Real> sigma(size(k_));
   // Row-major memory is Aᵀ = V̄ Σ Uᵀ to LAPACK: its left vectors are the rows of Vᴴ, its right ones the columns of U.
-  converged_ =
-      lapack::svd<T>(lapack::Vectors::thin, n, m, copy.data(), n, sigma.data(), vh_.data(), n, u_.data(), k_) == 0;
-  sigma_.assign(sigma.begin(), sigma.end());
+  T* const left = vh_.data();
+  T* const right = u_.data();
+  const std::int64_t ld = std::max<std::int64_t>(u_columns_, 1);
+  converged_ = (high ? lapack::svd_by<T>(lapack::SvdMethod::jacobi, vectors, n, m, copy.data(), n, sigma.data(), left,
+                                         n, right, ld)
+                     : lapack::svd<T>(vectors, n, m, copy.data(), n, sigma.data(), left, n, right, ld)) == 0;
+  for (const Real s : sigma) sigma_.push_back(std::ldexp(static_cast<double>(s), -e));
 }
 
 template <class T>

@@ -8,18 +8,25 @@
 
 namespace wp::linalg {
 
-// A = U·diag(sigma)·Vᴴ, m × n, k = min(m, n). T: float, double, complex64, complex128.
+// values: only those. thin: U m × k and Vᴴ k × n. full: U m × m and Vᴴ n × n.
+enum class Parts : std::uint8_t { values, thin, full };
+
+// A = U·diag(sigma)·Vᴴ, m × n, k = min(m, n). The matrix is scaled by a power of two before, so that everything
+// scales exactly with A. T: float, double, complex64, complex128.
 template <class T>
 class Spectral {
  public:
   using Real = typename kernels::RealOf<T>::type;
-  Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a);
+  // high: one-sided Jacobi, which keeps the digits of small singular values of graded matrices (Demmel & Veselić
+  // 1992).
+  Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts parts = Parts::thin, bool high = false);
 
+  bool finite() const noexcept { return finite_; }
   bool converged() const noexcept { return converged_; }
   const std::vector<double>& sigma() const noexcept { return sigma_; }
   std::int64_t rank(double threshold) const;
-  kernels::View<T> u() const { return {u_.data(), k_, 1}; }    // m × k
-  kernels::View<T> vh() const { return {vh_.data(), n_, 1}; }  // k × n
+  kernels::View<T> u() const { return {u_.data(), u_columns_, 1}; }
+  kernels::View<T> vh() const { return {vh_.data(), n_, 1}; }
 
   // X (n × columns) = V·diag(filter)·Uᴴ·B, B m × columns.
   void apply(const std::vector<double>& filter, std::int64_t columns, kernels::View<T> b,
@@ -39,8 +46,8 @@ class Spectral {
   };
   Data data_of(std::int64_t columns, kernels::View<T> b) const;
 
-  std::int64_t m_, n_, k_;
-  bool converged_ = true;
+  std::int64_t m_, n_, k_, u_columns_ = 0;
+  bool finite_ = true, converged_ = true;
   std::vector<double> sigma_;
   std::vector<T> u_, vh_;
 };

@@ -186,11 +186,9 @@ void System<T>::estimate() {
     verdict_.rcond = 0;
     return;
   }
-  const kernels::Apply<T> apply = [](void* self, T* x, bool adjoint) {
-    static_cast<System*>(self)->substitute(1, {x, 1, 1}, adjoint);
-  };
-  void* const self = this;
-  const double inverse = kernels::inverse_norm<T>(n_, apply, self).estimate;
+  const auto plain = [&](T* x) { substitute(1, {x, 1, 1}, false); };
+  const auto adjoint = [&](T* x) { substitute(1, {x, 1, 1}, true); };
+  const double inverse = kernels::inverse_norm<T>(n_, plain, adjoint).estimate;
   verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
 }
 
@@ -270,6 +268,25 @@ void System<T>::inverse(T* x, std::int64_t row) {
   std::fill_n(identity.data(), n_ * n_, T(0));
   for (std::int64_t i = 0; i < n_; ++i) identity.data()[i * n_ + i] = T(1);
   improve(n_, {identity.data(), n_, 1}, {x, row, 1});
+}
+
+template <class T>
+typename System<T>::Scaled System<T>::determinant() const {
+  Scaled d{1, 0};
+  const auto times = [&](std::complex<double> v) {
+    d.mantissa *= v;
+    int e = 0;
+    std::frexp(std::max(std::fabs(d.mantissa.real()), std::fabs(d.mantissa.imag())), &e);
+    d.mantissa = {std::ldexp(d.mantissa.real(), -e), std::ldexp(d.mantissa.imag(), -e)};
+    d.exponent += d.mantissa == 0.0 ? 0 : e;
+  };
+  for (std::int64_t i = 0; i < n_; ++i) {
+    times(std::complex<double>(factors_.data()[i * n_ + i]));
+    if (verdict_.method == Method::cholesky) times(std::complex<double>(factors_.data()[i * n_ + i]));
+    if (verdict_.method == Method::lu && pivots_[static_cast<std::size_t>(i)] != i) d.mantissa = -d.mantissa;
+    if (!rows_.empty()) d.exponent -= rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(i)];
+  }
+  return d;
 }
 
 // Iterative refinement with residuals in twice the precision (Wilkinson 1963; Demmel et al. 2006): X += A⁻¹(B − A X).

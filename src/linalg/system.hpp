@@ -26,6 +26,12 @@ class System {
   void solve(std::int64_t columns, kernels::MutableView<T> x);
   // A⁻¹ in rows `row` numbers apart.
   void inverse(T* x, std::int64_t row);
+  // det A = mantissa · 2^exponent, 1/2 ≤ |mantissa| < 1 (or 0), from the factors.
+  struct Scaled {
+    std::complex<double> mantissa;
+    std::int64_t exponent;
+  };
+  Scaled determinant() const;
 
  private:
   void take();

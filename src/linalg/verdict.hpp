@@ -1,6 +1,7 @@
 // What is known of one matrix and of the answer computed from it.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -30,7 +31,8 @@ struct Diagnosis::State {
   std::vector<Verdict> verdicts;  // one per member
   Tensor matrix;                  // [batch…, m, n], for what is asked later
   std::vector<std::string> names;
-  double threshold = 0;  // rcond below it is singular to working precision
+  std::function<void(std::int64_t member, Member&)> spectrum;  // bounds of values and vectors, where the op has them
+  double threshold = 0;                                        // rcond below it is singular to working precision
   mutable std::mutex mutex;
   mutable std::map<std::int64_t, Member> members;  // those that were asked for
 };

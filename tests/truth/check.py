@@ -24,6 +24,8 @@ def check_sample(reference, sample):
     if "error" in sample:
         return None if reference.may_fail(sample) else "raised: " + sample["error"]
     inputs = [Array.load(t) for t in sample["in"]]
+    if reference.judges:
+        return reference.function(inputs, [Array.load(t) for t in sample["out"]], **sample["attrs"])
     want = reference.function(*inputs, **sample["attrs"])
     want = list(want) if isinstance(want, (list, tuple)) else [want]
     got = [Array.load(t) for t in sample["out"]]

@@ -21,6 +21,7 @@ class Reference:
     function: object
     ulps: object
     may_fail: object
+    judges: bool = False
 
 
 class Zero(mpf):
@@ -48,6 +49,17 @@ def truth(name, ulps=0, may_fail=lambda sample: False):
     def mark(function):
         assert name not in REFERENCES, name
         REFERENCES[name] = Reference(function, ulps, may_fail)
+        return function
+
+    return mark
+
+
+def judge(name):
+    """Registers a function of inputs, outputs and attributes that says what is wrong, or None: for results that are not unique."""
+
+    def mark(function):
+        assert name not in REFERENCES, name
+        REFERENCES[name] = Reference(function, 0, lambda sample: False, True)
         return function
 
     return mark

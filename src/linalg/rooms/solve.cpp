@@ -43,15 +43,8 @@ void forward(Call& c) {
 // All of x1's member; the same column of x2's.
 void flow(const FlowQuery& q, Visit visit) {
   const Problem p = problem_of(q.call);
-  const Tensor& t = q.call.in[q.input];
-  const Dims own = q.input == 0 ? batch_of(p.a) : batch_of(p.b);
-  std::int64_t rest = q.element / (p.n * p.k), member = 0, scale = 1;
-  for (std::size_t k = p.batch.size(), shift = k - own.size(); k-- > shift;) {
-    if (own[k - shift] != 1) member += rest % p.batch[k] * scale;
-    scale *= own[k - shift];
-    rest /= p.batch[k];
-  }
-  (void)t;
+  const std::int64_t member =
+      own_member(q.element / (p.n * p.k), p.batch, q.input == 0 ? batch_of(p.a) : batch_of(p.b));
   if (q.input == 0)
     for (std::int64_t e = 0; e < p.n * p.n; ++e) visit(member * p.n * p.n + e);
   else

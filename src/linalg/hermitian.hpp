@@ -1,0 +1,23 @@
+// Functions of symmetric and Hermitian matrices act on (A + Aᴴ)/2, or on the triangle that uplo names.
+#pragma once
+#include "linalg/members.hpp"
+
+namespace wp::linalg {
+
+AttrSpec uplo_attr();
+
+// The matrix that is meant, row-major, and how far the given one was from it: max |A − Aᴴ|/2 relative to the largest
+// element; 0 when a triangle is named.
+template <class T>
+struct Hermitian {
+  using Real = typename kernels::RealOf<T>::type;
+  std::vector<T> matrix;
+  double largest = 0, asymmetry = 0;
+  bool finite = true;
+  Hermitian(std::int64_t n, kernels::View<T> a, std::string_view uplo);
+};
+
+// Reports members that are not symmetric beyond rounding (WP-LIN-006).
+void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype);
+
+}  // namespace wp::linalg

@@ -1,0 +1,66 @@
+#include "linalg/members.hpp"
+
+#include "base/text.hpp"
+
+namespace wp::linalg {
+
+std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names) {
+  auto state = std::make_shared<Diagnosis::State>();
+  state->op = c.op.name;
+  state->batch = batch;
+  state->matrix = c.in[0];
+  state->names = std::move(names);
+  state->verdicts.resize(static_cast<std::size_t>(count_of(batch)));
+  return state;
+}
+
+AttrSpec policy_attr() {
+  return {.name = "if_ill",
+          .type = AttrType::text,
+          .fallback = "raise",
+          .doc = "What becomes of a matrix that is not finite, or on which the iteration does not converge.",
+          .choices = {"raise", "warn", "nan", "ignore"}};
+}
+
+Policy policy_of(const Call& c, std::size_t attr) {
+  const std::string_view text = c.attr(attr).text();
+  return text == "raise"  ? Policy::raise
+         : text == "warn" ? Policy::warn
+         : text == "nan"  ? Policy::nan
+                          : Policy::ignore;
+}
+
+AttrSpec rtol_attr() {
+  return {.name = "rtol",
+          .type = AttrType::real,
+          .doc = "Singular values up to rtol times the largest count as zero; none: max(m, n) eps."};
+}
+
+double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t longest) {
+  if (!c.attr(attr)) return 2 * round_off(dtype) * static_cast<double>(longest);
+  const double v = c.attr(attr).real();
+  if (!(v >= 0)) refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", v, "."));
+  return v;
+}
+
+std::vector<AttrSpec> decomposition_attrs(std::vector<AttrSpec> own) {
+  own.push_back(policy_attr());
+  own.push_back({.name = "accuracy",
+                 .type = AttrType::text,
+                 .fallback = "normal",
+                 .doc = "high: small values of graded matrices keep their digits; slower.",
+                 .choices = {"normal", "high"}});
+  return own;
+}
+
+DecompositionOptions decomposition_options(const Call& c, std::size_t first) {
+  return {policy_of(c, first), c.attr(first + 1).text() == "high"};
+}
+
+void need_matrices(const Tensor& a, std::string_view name) {
+  if (a.ndim() < 2)
+    refuse<ShapeError>("WP-SHP-018",
+                       say(name, " must be a matrix or a stack of them, [..., m, n]; got ", a.shape(), "."));
+}
+
+}  // namespace wp::linalg

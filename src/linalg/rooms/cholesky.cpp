@@ -1,0 +1,142 @@
+#include <cmath>
+
+#include "kernels/cholesky.hpp"
+#include "kernels/modular.hpp"
+#include "linalg/hermitian.hpp"
+#include "linalg/solving.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_cholesky;
+namespace {
+
+using namespace linalg;
+
+void infer(Call& c) {
+  square_size(c.in[0], "x");
+  c.key = float_result(c.in[0].dtype());
+  c.output(c.key, c.in[0].shape());
+}
+
+// L of one member. A pivot that is only positive by rounding is looked at exactly.
+template <class T>
+Status factor(std::int64_t n, Hermitian<T>& h, Verdict& v) {
+  if (!h.finite) return Status::nonfinite_input;
+  const std::vector<T> kept = h.matrix;
+  if (kernels::cholesky_factor<T>(n, {h.matrix.data(), n, 1}) >= 0) return Status::not_spd;
+  double least = HUGE_VAL, most = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double d = std::real(h.matrix[static_cast<std::size_t>(i * n + i)]);
+    const double share = d * d / std::real(kept[static_cast<std::size_t>(i * n + i)]);
+    least = std::min(least, share);
+    most = std::max(most, share);
+  }
+  v.rcond = n ? least / most : 1;  // how much of a diagonal element elimination left: an upper bound
+  const bool suspicious =
+      v.rcond < 1e3 * static_cast<double>(n) * std::numeric_limits<typename Hermitian<T>::Real>::epsilon();
+  return suspicious && n <= 300 && kernels::exactly_singular<T>(n, {kept.data(), n, 1}) ? Status::not_spd
+                                                                                        : Status::ok;
+}
+
+template <class T>
+void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& out, std::vector<double>& asymmetry) {
+  using R = typename kernels::RealOf<T>::type;
+  const std::int64_t n = a.shape().back();
+  const bool upper = c.attr(0).flag();
+  const Stack<T> stack(a, state.batch);
+  const std::string_view uplo = c.attr(1) ? c.attr(1).text() : std::string_view();
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t m) {
+    Hermitian<T> h(n, stack[m], uplo);
+    asymmetry[static_cast<std::size_t>(m)] = h.asymmetry;
+    Verdict& v = state.verdicts[static_cast<std::size_t>(m)];
+    v.structure = Structure::symmetric;
+    v.method = Method::cholesky;
+    v.status = factor<T>(n, h, v);
+    T* const to = out.data<T>() + m * n * n;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        const T l = j <= i ? h.matrix[static_cast<std::size_t>(i * n + j)] : T(0);
+        T& y = upper ? to[j * n + i] : to[i * n + j];
+        y = v.status != Status::ok ? T(std::numeric_limits<R>::quiet_NaN()) : l;
+        if constexpr (kernels::RealOf<T>::parts == 2)
+          if (upper) y = std::conj(y);
+      }
+  });
+}
+
+void forward(Call& c) {
+  const DType work = working_dtype(c.key, c.in[0].shape().back());
+  const Tensor a = brought(c.in[0], work);
+  auto state = new_state(c, batch_of(c.in[0]));
+  std::vector<double> asymmetry(state->verdicts.size());
+  Result out(c.out[0], work);
+  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, out, asymmetry); });
+  out.finish();
+  report_asymmetry(c, asymmetry, c.in[0].dtype());
+  settle(c, std::move(state), policy_of(c, 2), "Add a small multiple of the identity.");
+}
+
+// Element (i, j) of L rests on the leading rows up to i.
+void flow(const FlowQuery& q, Visit visit) {
+  const std::int64_t n = q.call.in[0].shape().back(), member = q.element / (n * n);
+  std::int64_t i = q.element / n % n, j = q.element % n;
+  if (q.call.attr(0).flag()) std::swap(i, j);
+  if (j > i) return;
+  const std::string_view uplo = q.call.attr(1) ? q.call.attr(1).text() : std::string_view();
+  const auto at = [&](std::int64_t r, std::int64_t s) {
+    if (uplo != "upper" || r == s) visit((member * n + r) * n + s);
+    if (uplo != "lower" && r != s) visit((member * n + s) * n + r);
+  };
+  for (std::int64_t r = 0; r <= j; ++r)
+    for (std::int64_t s = 0; s <= r; ++s) at(r, s);
+  if (i != j)
+    for (std::int64_t s = 0; s <= j; ++s) at(i, s);
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
+                       Attr upper = false, Attr uplo = {}, Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, shape, v)}, {upper, uplo, if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op_linalg_cholesky.params[0].kinds)) {
+      add(d, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 9}, {});
+      add(d, {2, 2}, {4, 1, 1, 5}, "upper", true);
+    }
+  for (const DType d : {c64, c128}) {
+    add(d, {2, 2}, {4, {1, 2}, {1, -2}, 5}, {});
+    add(d, {2, 2}, {4, {1, 2}, {1, -2}, 5}, "upper", true);
+  }
+  add(f64, {2, 2, 2}, {4, 1, 1, 3, 30, 5, 5, 2}, "a batch");
+  add(f64, {2, 2}, {4, 7, 1, 3}, "one triangle", false, "lower");
+  add(f64, {2, 2}, {40, 7, 1, 3}, "one triangle", false, "upper");
+  add(f64, {2, 2}, {1, 2, 2, 1}, "not positive definite", false, {}, "nan");
+  add(f64, {2, 2}, {1, 1, 1, 1}, "not positive definite", false, {}, "nan");
+  add(f64, {0, 0}, {0}, "empty");
+  add(f64, {2, 2}, {1, HUGE_VAL, HUGE_VAL, 1}, "not finite", false, {}, "nan");
+  return out;
+}
+
+}  // namespace
+
+const Op op_linalg_cholesky = {
+    .name = "cholesky",
+    .ns = "linalg",
+    .group = "linear algebra",
+    .doc =
+        "The lower triangular L with x = L conj(L)ᵀ of each symmetric or Hermitian positive definite matrix; with "
+        "upper = true its conjugate transpose.",
+    .params = {{"x", kinds::numeric}},
+    .attrs = {{"upper", AttrType::boolean, false, "Return the upper triangular factor."}, uplo_attr(), policy_attr()},
+    .infer = infer,
+    .forward = forward,
+    .diagnoses = true,
+    .notes = Notes::gives,
+    .flow = flow,
+    .saves_outputs = 1,
+    .branches = {"upper", "a batch", "one triangle", "not positive definite", "empty", "not finite"},
+    .samples = samples,
+};
+
+}  // namespace wp

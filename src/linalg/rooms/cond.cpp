@@ -1,0 +1,153 @@
+#include <cmath>
+
+#include "kernels/modular.hpp"
+#include "linalg/members.hpp"
+#include "linalg/solving.hpp"
+#include "linalg/spectral.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_cond;
+extern const Op op_linalg_matrix_rank;
+namespace {
+
+using namespace linalg;
+
+void infer_cond(Call& c) {
+  need_matrices(c.in[0], "x");
+  c.key = float_result(c.in[0].dtype());
+  c.output(real_of(c.key), batch_of(c.in[0]));
+}
+void infer_rank(Call& c) {
+  need_matrices(c.in[0], "x");
+  c.key = float_result(c.in[0].dtype());
+  c.output(i64, batch_of(c.in[0]));
+}
+
+struct Sizes {
+  std::int64_t m, n, longest;
+  explicit Sizes(const Tensor& x)
+      : m(x.shape()[x.shape().size() - 2]), n(x.shape().back()), longest(std::max(m, n)) {}
+};
+
+// Singular values of every member; bad(i) where there are none, else good(i, values).
+template <class T, class Good, class Bad>
+void run(const Tensor& a, Diagnosis::State& state, Good&& good, Bad&& bad) {
+  const Sizes s(a);
+  const Stack<T> stack(a, state.batch);
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), s.longest, [&](std::int64_t i) {
+    const Spectral<T> svd(s.m, s.n, stack[i], Parts::values);
+    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    v.method = Method::svd;
+    v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+    v.status == Status::ok ? good(i, svd.sigma(), stack[i]) : bad(i);
+  });
+}
+
+constexpr std::string_view kAdvice = "Look at the matrix: its singular values could not be found.";
+
+// σ₁/σₙ; infinite for a matrix that is proved singular.
+void forward_cond(Call& c) {
+  const Tensor& x = c.in[0];
+  const Sizes s(x);
+  const DType work = working_dtype(c.key, s.longest);
+  auto state = new_state(c, batch_of(x));
+  const Tensor a = brought(x, work);
+  Result out(c.out[0], real_of(work));
+  with_float(work, [&]<class T>(T) {
+    using R = typename kernels::RealOf<T>::type;
+    constexpr double u = std::numeric_limits<R>::epsilon() / 2;
+    R* const to = out.data<R>();
+    const auto good = [&](std::int64_t i, const std::vector<double>& sigma, kernels::View<T> m) {
+      const double last = sigma.empty() ? 0 : sigma.back(), first = sigma.empty() ? 0 : sigma[0];
+      const bool suspicious = last <= 1e3 * static_cast<double>(s.longest) * u * first && s.longest <= 300;
+      const bool deficient = suspicious && kernels::exact_rank<T>(s.m, s.n, m) < std::min(s.m, s.n);
+      to[i] = sigma.empty()            ? R(0)
+              : deficient || last == 0 ? std::numeric_limits<R>::infinity()
+                                       : static_cast<R>(first / last);
+    };
+    run<T>(a, *state, good, [&](std::int64_t i) { to[i] = std::numeric_limits<R>::quiet_NaN(); });
+  });
+  out.finish();
+  settle(c, std::move(state), policy_of(c, 0), kAdvice);
+}
+
+void forward_rank(Call& c) {
+  const Tensor& x = c.in[0];
+  const Sizes s(x);
+  const DType work = working_dtype(c.key, s.longest);
+  const double rtol = tolerance_of(c, 0, c.key, s.longest);
+  auto state = new_state(c, batch_of(x));
+  const Tensor a = brought(x, work);
+  auto* const to = reinterpret_cast<std::int64_t*>(c.out[0].node()->data);
+  with_float(work, [&]<class T>(T) {
+    const auto good = [&](std::int64_t i, const std::vector<double>& sigma, kernels::View<T>) {
+      const double least = sigma.empty() ? 0 : rtol * sigma[0];
+      to[i] = std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > least; });
+    };
+    run<T>(a, *state, good, [&](std::int64_t i) { to[i] = -1; });
+  });
+  settle(c, std::move(state), policy_of(c, 1), kAdvice);
+}
+
+void flow(const FlowQuery& q, Visit visit) {
+  const Sizes s(q.call.in[0]);
+  flow_members(q, s.m * s.n, 1, visit);
+}
+
+std::vector<Sample> samples(const Op& op, bool rank) {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
+                       Attr rtol = {}, Attr if_ill = "raise") {
+    std::vector<Attr> attrs{if_ill};
+    if (rank) attrs.insert(attrs.begin(), rtol);
+    out.push_back({{sample_tensor(d, shape, v)}, attrs, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds)) add(d, {2, 2}, {4, 1, 2, 3}, {});
+  for (const DType d : {f32, f64, c64, c128}) add(d, {3, 2}, {{4, 1}, 1, 2, {3, -1}, 5, 7}, "rectangular");
+  add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, "a batch");
+  add(f64, {2, 2}, {1, 1, 1.00001, 1.00001}, "singular");
+  add(f64, {0, 2}, {0}, "empty");
+  add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", {}, "nan");
+  if (rank) add(f64, {2, 2}, {1, 0, 0, 0.01}, "rtol drops a singular value", 0.1);
+  return out;
+}
+
+Op measure(Op op) {
+  op.ns = "linalg";
+  op.group = "linear algebra";
+  op.params = {{"x", kinds::numeric}};
+  op.diagnoses = true;
+  op.notes = Notes::gives;
+  op.flow = flow;
+  op.branches.insert(op.branches.end(), {"rectangular", "a batch", "singular", "empty", "not finite"});
+  return op;
+}
+
+}  // namespace
+
+const Op op_linalg_cond = measure({
+    .name = "cond",
+    .doc = "The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly "
+           "zero.",
+    .attrs = {policy_attr()},
+    .infer = infer_cond,
+    .forward = forward_cond,
+    .saves_inputs = 1,
+    .samples = [] { return samples(op_linalg_cond, false); },
+});
+
+const Op op_linalg_matrix_rank = measure({
+    .name = "matrix_rank",
+    .doc = "How many singular values of each matrix are above rtol times the largest; -1 where a matrix has none "
+           "(if_ill = nan).",
+    .attrs = {rtol_attr(), policy_attr()},
+    .infer = infer_rank,
+    .forward = forward_rank,
+    .no_derivative = "a rank is an integer",
+    .branches = {"rtol drops a singular value"},
+    .samples = [] { return samples(op_linalg_matrix_rank, true); },
+});
+
+}  // namespace wp

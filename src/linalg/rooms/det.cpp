@@ -1,0 +1,127 @@
+#include <cmath>
+
+#include "kernels/scan.hpp"
+#include "linalg/determinant.hpp"
+#include "linalg/members.hpp"
+#include "linalg/solving.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_det;
+extern const Op op_linalg_slogdet;
+namespace {
+
+using namespace linalg;
+
+void infer(Call& c) {
+  square_size(c.in[0], "x");
+  c.key = float_result(c.in[0].dtype());
+  c.output(c.key, batch_of(c.in[0]));
+  if (c.op.outputs.size() == 2) c.output(real_of(c.key), batch_of(c.in[0]));
+}
+
+template <class T>
+void put(T* to, std::int64_t i, std::complex<double> v) {
+  using R = typename kernels::RealOf<T>::type;
+  if constexpr (kernels::RealOf<T>::parts == 2)
+    to[i] = {static_cast<R>(v.real()), static_cast<R>(v.imag())};
+  else
+    to[i] = static_cast<R>(v.real());
+}
+
+std::complex<double> scaled(std::complex<double> v, std::int64_t e) {
+  const int n = static_cast<int>(std::clamp<std::int64_t>(e, -5000, 5000));
+  return {std::ldexp(v.real(), n), std::ldexp(v.imag(), n)};
+}
+
+template <class T>
+void run(const Tensor& a, Diagnosis::State& state, const Result& first, const Result* log) {
+  using R = typename kernels::RealOf<T>::type;
+  const std::int64_t n = a.shape().back();
+  const Stack<T> stack(a, state.batch);
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
+    const Determinant d = determinant<T>(n, stack[i]);
+    state.verdicts[static_cast<std::size_t>(i)] = d.verdict;
+    const double size = std::abs(d.mantissa), nan = std::numeric_limits<double>::quiet_NaN();
+    const bool bad = d.verdict.status == Status::nonfinite_input;
+    if (!log) return put(first.data<T>(), i, bad ? nan : scaled(d.mantissa, d.exponent));
+    put(first.data<T>(), i, bad ? nan : size > 0 ? d.mantissa / size : 0);
+    log->data<R>()[i] =
+        static_cast<R>(bad ? nan : std::log(size) + static_cast<double>(d.exponent) * 0.693147180559945309417);
+  });
+}
+
+void forward(Call& c) {
+  const DType work = working_dtype(c.key, c.in[0].shape().back());
+  const Tensor a = brought(c.in[0], work);
+  auto state = new_state(c, batch_of(c.in[0]));
+  const bool logs = c.out.size() == 2;
+  Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
+  with_float(work, [&]<class T>(T) { run<T>(a, *state, first, logs ? &log : nullptr); });
+  first.finish();
+  if (logs) log.finish();
+  // A determinant beyond the range of the dtype is made here; a singular matrix's −inf is an answer.
+  if (!logs && kernels::any_nonfinite(c.out[0].dtype(), c.out[0].node()->data, c.out[0].size()))
+    c.status.bits |= simd::Status::nonfinite;
+  settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.");
+}
+
+void flow(const FlowQuery& q, Visit visit) {
+  const std::int64_t n = q.call.in[0].shape().back();
+  flow_members(q, n * n, 1, visit);
+}
+
+std::vector<Sample> samples(const Op& op) {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
+                       Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, shape, v)}, {if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds)) add(d, {2, 2}, {4, 1, 2, 3}, {});
+  add(c128, {2, 2}, {{1, 1}, {2, 0}, {0, 3}, {4, -1}}, {});
+  add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, "a batch");
+  add(f64, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 7}, "positive definite");
+  add(f64, {2, 2}, {1, 1, 1.00001, 1.00001}, "singular: 0");
+  add(f64, {2, 2}, {4.1, 2.8, 9.676, 6.608}, "nearly singular");
+  add(f64, {2, 2}, {1e-200, 0, 0, 1e-200}, "beyond the range of floats");
+  add(f64, {0, 0}, {0}, "empty: 1");
+  add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", "nan");
+  return out;
+}
+
+Op measure(Op op) {
+  op.ns = "linalg";
+  op.group = "linear algebra";
+  op.params = {{"x", kinds::numeric}};
+  op.attrs = {policy_attr()};
+  op.infer = infer;
+  op.forward = forward;
+  op.diagnoses = true;
+  op.notes = Notes::gives;
+  op.flow = flow;
+  op.saves_inputs = 1;
+  op.branches = {"a batch",  "positive definite", "singular: 0", "nearly singular", "beyond the range of floats",
+                 "empty: 1", "not finite"};
+  return op;
+}
+
+}  // namespace
+
+const Op op_linalg_det = measure({
+    .name = "det",
+    .doc =
+        "The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of "
+        "floats.",
+    .samples = [] { return samples(op_linalg_det); },
+});
+
+const Op op_linalg_slogdet = measure({
+    .name = "slogdet",
+    .doc = "The sign of the determinant and the logarithm of its absolute value; (0, -inf) only for a matrix that is "
+           "proved singular.",
+    .outputs = {"sign", "logabsdet"},
+    .samples = [] { return samples(op_linalg_slogdet); },
+});
+
+}  // namespace wp

@@ -1,0 +1,153 @@
+#include <cmath>
+
+#include "kernels/lapack.hpp"
+#include "linalg/hermitian.hpp"
+#include "linalg/solving.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_eigh;
+extern const Op op_linalg_eigvalsh;
+namespace {
+
+using namespace linalg;
+
+void infer(Call& c) {
+  const std::int64_t n = square_size(c.in[0], "x");
+  c.key = float_result(c.in[0].dtype());
+  Dims values = batch_of(c.in[0]);
+  values.push_back(n);
+  c.output(real_of(c.key), values);
+  if (c.op.outputs.size() == 2) c.output(c.key, c.in[0].shape());
+}
+
+template <class T>
+T scaled(T v, int e) {
+  if constexpr (kernels::RealOf<T>::parts == 2)
+    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
+  else
+    return std::ldexp(v, e);
+}
+
+// Values rising into w; vectors, if wanted, as columns of the row-major v.
+template <class T>
+Status decompose(std::int64_t n, Hermitian<T>& h, typename kernels::RealOf<T>::type* w, T* v) {
+  if (!h.finite) return Status::nonfinite_input;
+  int e = 0;
+  if (h.largest > 0) std::frexp(h.largest, &e);
+  for (T& x : h.matrix) x = scaled(x, -e);  // so that everything scales exactly with the matrix
+  // Row-major memory is the conjugate matrix to LAPACK: its vectors are the conjugate ones, one per row.
+  std::vector<T> z(static_cast<std::size_t>(v ? n * n : 0));
+  if (lapack::eigh<T>(lapack::Triangle::lower, n, h.matrix.data(), n, w, v ? z.data() : nullptr, n) != 0)
+    return Status::not_converged;
+  for (std::int64_t i = 0; i < n; ++i) w[i] = std::ldexp(w[i], e);
+  for (std::int64_t i = 0; i < n && v; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T x = z[static_cast<std::size_t>(j * n + i)];
+      if constexpr (kernels::RealOf<T>::parts == 2)
+        v[i * n + j] = std::conj(x);
+      else
+        v[i * n + j] = x;
+    }
+  return Status::ok;
+}
+
+template <class T>
+void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& values, const Result* vectors,
+         std::vector<double>& asymmetry) {
+  using R = typename kernels::RealOf<T>::type;
+  const std::int64_t n = a.shape().back();
+  const Stack<T> stack(a, state.batch);
+  const std::string_view uplo = c.attr(0) ? c.attr(0).text() : std::string_view();
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
+    Hermitian<T> h(n, stack[i], uplo);
+    asymmetry[static_cast<std::size_t>(i)] = h.asymmetry;
+    R* const w = values.data<R>() + i * n;
+    T* const v = vectors ? vectors->data<T>() + i * n * n : nullptr;
+    Verdict& verdict = state.verdicts[static_cast<std::size_t>(i)];
+    verdict.structure = Structure::symmetric;
+    verdict.method = Method::eigen;
+    verdict.status = n == 0 ? Status::ok : decompose<T>(n, h, w, v);
+    if (verdict.status == Status::ok) return;
+    std::fill_n(w, n, std::numeric_limits<R>::quiet_NaN());
+    if (v) std::fill_n(v, n * n, T(std::numeric_limits<R>::quiet_NaN()));
+  });
+}
+
+void forward(Call& c) {
+  const std::int64_t n = c.in[0].shape().back();
+  const DType work = working_dtype(c.key, n);
+  const Tensor a = brought(c.in[0], work);
+  auto state = new_state(c, batch_of(c.in[0]));
+  std::vector<double> asymmetry(state->verdicts.size());
+  const bool both = c.out.size() == 2;
+  Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
+  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, values, both ? &vectors : nullptr, asymmetry); });
+  values.finish();
+  if (both) vectors.finish();
+  report_asymmetry(c, asymmetry, c.in[0].dtype());
+  settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: its eigenvalues could not be found.");
+}
+
+void flow(const FlowQuery& q, Visit visit) {
+  const std::int64_t n = q.call.in[0].shape().back(), out = q.output == 0 ? n : n * n;
+  const std::string_view uplo = q.call.attr(0) ? q.call.attr(0).text() : std::string_view();
+  const std::int64_t member = q.element / out;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      if (uplo.empty() || (uplo == "lower" ? j <= i : j >= i)) visit((member * n + i) * n + j);
+}
+
+std::vector<Sample> samples(const Op& op) {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
+                       Attr uplo = {}, Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, shape, v)}, {uplo, if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds))
+      add(d, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 9}, {});
+  for (const DType d : {c64, c128}) add(d, {2, 2}, {4, {1, 2}, {1, -2}, 5}, {});
+  add(f64, {2, 2, 2}, {4, 1, 1, 3, 1, 5, 5, 2}, "a batch");
+  add(f64, {2, 2}, {4, 7, 1, 3}, "one triangle", "lower");
+  add(f64, {2, 2}, {4, 7, 1, 3}, "one triangle", "upper");
+  add(f64, {2, 2}, {4, 2, 1, 3}, "not symmetric: its symmetric part");
+  add(f64, {2, 2}, {1e300, 2e300, 2e300, 5e300}, "near overflow");
+  add(f64, {0, 0}, {0}, "empty");
+  add(f64, {2, 2}, {1, HUGE_VAL, HUGE_VAL, 1}, "not finite", {}, "nan");
+  return out;
+}
+
+Op decomposition(Op op) {
+  op.ns = "linalg";
+  op.group = "linear algebra";
+  op.params = {{"x", kinds::numeric}};
+  op.attrs = {uplo_attr(), policy_attr()};
+  op.infer = infer;
+  op.forward = forward;
+  op.diagnoses = true;
+  op.notes = Notes::gives;
+  op.flow = flow;
+  op.branches = {"a batch",       "one triangle", "not symmetric: its symmetric part",
+                 "near overflow", "empty",        "not finite"};
+  return op;
+}
+
+}  // namespace
+
+const Op op_linalg_eigh = decomposition({
+    .name = "eigh",
+    .doc = "The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix.",
+    .outputs = {"eigenvalues", "eigenvectors"},
+    .saves_outputs = 3,
+    .samples = [] { return samples(op_linalg_eigh); },
+});
+
+const Op op_linalg_eigvalsh = decomposition({
+    .name = "eigvalsh",
+    .doc = "The eigenvalues of each symmetric or Hermitian matrix, rising.",
+    .saves_inputs = 1,
+    .samples = [] { return samples(op_linalg_eigvalsh); },
+});
+
+}  // namespace wp

@@ -1,0 +1,137 @@
+#include <cmath>
+
+#include "base/text.hpp"
+#include "kernels/condition.hpp"
+#include "linalg/members.hpp"
+#include "linalg/solving.hpp"
+#include "linalg/spectral.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_lstsq;
+namespace {
+
+using namespace linalg;
+
+struct Sizes {
+  Dims batch, batch_a, batch_b;
+  std::int64_t m, n, k;
+  Tensor b;  // [..., m, k]
+  Sizes(const Tensor& x1, const Tensor& x2) {
+    need_matrices(x1, "x1");
+    m = x1.shape()[x1.shape().size() - 2];
+    n = x1.shape().back();
+    const bool vector = x2.ndim() == 1;
+    if (x2.ndim() == 0 || x2.shape()[x2.shape().size() - (vector ? 1 : 2)] != m)
+      refuse<ShapeError>("WP-SHP-017",
+                         say("x2 must have as many rows as x1; got x1 ", x1.shape(), ", x2 ", x2.shape(), "."),
+                         "A vector is 1-d; stacks of vectors are [..., m, 1].");
+    k = vector ? 1 : x2.shape().back();
+    b = vector ? view_of(x2, {m, 1}, {x2.strides()[0], 1}) : x2;
+    batch_a = batch_of(x1);
+    batch_b = batch_of(b);
+    batch = broadcast(batch_a, batch_b);
+  }
+};
+
+void infer(Call& c) {
+  c.key = float_result(common_dtype(c));
+  const Sizes s(c.in[0], c.in[1]);
+  Dims shape = s.batch;
+  shape.push_back(s.n);
+  if (c.in[1].ndim() != 1) shape.push_back(s.k);
+  c.output(c.key, shape);
+}
+
+template <class T>
+void run(const Sizes& s, const Tensor& a, const Tensor& b, double rtol, Diagnosis::State& state, const Result& out) {
+  using R = typename kernels::RealOf<T>::type;
+  const Stack<T> left(a, s.batch), right(b, s.batch);
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
+    const Spectral<T> svd(s.m, s.n, left[i]);
+    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    v.method = Method::svd;
+    const bool good = std::isfinite(kernels::norms<T>(s.m, s.k, right[i]).largest);
+    v.status = !svd.finite() || !good ? Status::nonfinite_input
+               : !svd.converged()     ? Status::not_converged
+                                      : Status::ok;
+    T* const x = out.data<T>() + i * s.n * s.k;
+    if (v.status != Status::ok) {
+      std::fill_n(x, s.n * s.k, T(std::numeric_limits<R>::quiet_NaN()));
+      return;
+    }
+    const double s1 = svd.sigma().empty() ? 0 : svd.sigma()[0];
+    svd.apply(svd.truncated(rtol * s1), s.k, right[i], {x, s.k, 1});
+    const std::int64_t rank = svd.rank(rtol * s1);
+    v.rcond = rank > 0 ? svd.sigma()[static_cast<std::size_t>(rank - 1)] / s1 : 1;
+  });
+}
+
+void forward(Call& c) {
+  const Sizes s(c.in[0], c.in[1]);
+  const std::int64_t longest = std::max(s.m, s.n);
+  const DType work = working_dtype(c.key, longest);
+  auto state = new_state(c, s.batch);
+  const double rtol = tolerance_of(c, 0, c.key, longest);
+  const Tensor a = brought(c.in[0], work), b = brought(s.b, work);
+  Result out(c.out[0], work);
+  with_float(work, [&]<class T>(T) { run<T>(s, a, b, rtol, *state, out); });
+  out.finish();
+  settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: its singular values could not be found.");
+}
+
+// All of x1's member; the same column of x2's.
+void flow(const FlowQuery& q, Visit visit) {
+  const Sizes s(q.call.in[0], q.call.in[1]);
+  const std::int64_t member = own_member(q.element / (s.n * s.k), s.batch, q.input == 0 ? s.batch_a : s.batch_b);
+  if (q.input == 0)
+    for (std::int64_t e = 0; e < s.m * s.n; ++e) visit(member * s.m * s.n + e);
+  else
+    for (std::int64_t i = 0; i < s.m; ++i) visit((member * s.m + i) * s.k + q.element % s.k);
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& a, const std::vector<complex128>& va, const Dims& b,
+                       const std::vector<complex128>& vb, std::string_view covers, Attr rtol = {},
+                       Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, a, va), sample_tensor(d, b, vb)}, {rtol, if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op_linalg_lstsq.params[0].kinds))
+      add(d, {3, 2}, {4, 1, 2, 3, 1, 5}, {3}, {1, 2, 4}, "a vector");
+  for (const DType d : {f32, f64, c64, c128}) {
+    add(d, {3, 2}, {{4, 1}, 1, 2, {3, -1}, 5, 7}, {3, 2}, {1, 2, 3, 0, {5, 1}, 6}, {});
+    add(d, {2, 3}, {4, {1, 2}, 2, 3, 5, 7}, {2}, {1, 2}, "wide: the shortest solution");
+  }
+  add(f64, {2, 3, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2, 7, 1, 3, 2}, {3, 1}, {1, 2, 3}, "batches broadcast");
+  add(f64, {3, 2}, {1, 1, 1, 1, 1, 1}, {3}, {1, 2, 4}, "rank deficient");
+  add(f64, {0, 3}, {0}, {0}, {0}, "empty");
+  add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, {2}, {1, 1}, "not finite", {}, "nan");
+  return out;
+}
+
+}  // namespace
+
+const Op op_linalg_lstsq = {
+    .name = "lstsq",
+    .ns = "linalg",
+    .group = "linear algebra",
+    .doc =
+        "The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. "
+        "Singular values up to rtol times the largest count as zero.",
+    .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
+    .attrs = {rtol_attr(), policy_attr()},
+    .infer = infer,
+    .forward = forward,
+    .diagnoses = true,
+    .notes = Notes::gives,
+    .flow = flow,
+    .saves_inputs = 3,
+    .saves_outputs = 1,
+    .branches = {"a vector", "wide: the shortest solution", "batches broadcast", "rank deficient", "empty",
+                 "not finite"},
+    .samples = samples,
+};
+
+}  // namespace wp

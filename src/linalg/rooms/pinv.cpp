@@ -1,0 +1,108 @@
+#include <cmath>
+
+#include "linalg/members.hpp"
+#include "linalg/solving.hpp"
+#include "linalg/spectral.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_pinv;
+namespace {
+
+using namespace linalg;
+
+Dims turned(const Tensor& x) {
+  Dims shape = x.shape();
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+
+void infer(Call& c) {
+  need_matrices(c.in[0], "x");
+  c.key = float_result(c.in[0].dtype());
+  c.output(c.key, turned(c.in[0]));
+}
+
+template <class T>
+void run(const Tensor& a, double rtol, Diagnosis::State& state, const Result& out) {
+  using R = typename kernels::RealOf<T>::type;
+  const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
+  const Stack<T> stack(a, state.batch);
+  std::vector<T> identity(static_cast<std::size_t>(m * m), T(0));
+  for (std::int64_t i = 0; i < m; ++i) identity[static_cast<std::size_t>(i * m + i)] = T(1);
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(m, n), [&](std::int64_t i) {
+    const Spectral<T> svd(m, n, stack[i]);
+    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    v.method = Method::svd;
+    v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+    T* const to = out.data<T>() + i * m * n;
+    if (v.status != Status::ok)
+      std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
+    else
+      svd.apply(svd.truncated(rtol * (svd.sigma().empty() ? 0 : svd.sigma()[0])), m, {identity.data(), m, 1},
+                {to, m, 1});
+  });
+}
+
+void forward(Call& c) {
+  const Tensor& x = c.in[0];
+  const std::int64_t longest = std::max(x.shape()[x.shape().size() - 2], x.shape().back());
+  const DType work = working_dtype(c.key, longest);
+  auto state = new_state(c, batch_of(x));
+  const double rtol = tolerance_of(c, 0, c.key, longest);
+  const Tensor a = brought(x, work);
+  Result out(c.out[0], work);
+  with_float(work, [&]<class T>(T) { run<T>(a, rtol, *state, out); });
+  out.finish();
+  settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: its singular values could not be found.");
+}
+
+void flow(const FlowQuery& q, Visit visit) {
+  const Dims& s = q.call.in[0].shape();
+  const std::int64_t each = s[s.size() - 2] * s.back();
+  flow_members(q, each, each, visit);
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
+                       Attr rtol = {}, Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, shape, v)}, {rtol, if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op_linalg_pinv.params[0].kinds)) add(d, {2, 2}, {4, 1, 2, 3}, {});
+  for (const DType d : {f32, f64, c64, c128}) {
+    add(d, {3, 2}, {{4, 1}, 1, 2, {3, -1}, 5, 7}, "tall");
+    add(d, {2, 3}, {4, {1, 2}, 2, 3, 5, 7}, "wide");
+  }
+  add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, "a batch");
+  add(f64, {2, 2}, {1, 1, 1, 1}, "rank deficient");
+  add(f64, {2, 2}, {1, 0, 0, 0.01}, "rtol drops a singular value", 0.1);
+  add(f64, {0, 3}, {0}, "empty");
+  add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", {}, "nan");
+  return out;
+}
+
+}  // namespace
+
+const Op op_linalg_pinv = {
+    .name = "pinv",
+    .ns = "linalg",
+    .group = "linear algebra",
+    .doc =
+        "The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as "
+        "zero.",
+    .params = {{"x", kinds::numeric}},
+    .attrs = {rtol_attr(), policy_attr()},
+    .infer = infer,
+    .forward = forward,
+    .diagnoses = true,
+    .notes = Notes::gives,
+    .flow = flow,
+    .saves_inputs = 1,
+    .saves_outputs = 1,
+    .branches = {"tall", "wide", "a batch", "rank deficient", "rtol drops a singular value", "empty", "not finite"},
+    .samples = samples,
+};
+
+}  // namespace wp

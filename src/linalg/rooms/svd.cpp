@@ -1,0 +1,177 @@
+#include <cmath>
+
+#include "linalg/members.hpp"
+#include "linalg/solving.hpp"
+#include "linalg/spectral.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_svd;
+extern const Op op_linalg_svdvals;
+namespace {
+
+using namespace linalg;
+
+struct Sizes {
+  Dims batch;
+  std::int64_t m, n, k;
+  explicit Sizes(const Tensor& x) {
+    need_matrices(x, "x");
+    batch = batch_of(x);
+    m = x.shape()[x.shape().size() - 2];
+    n = x.shape().back();
+    k = std::min(m, n);
+  }
+  Dims with(std::initializer_list<std::int64_t> more) const {
+    Dims shape = batch;
+    for (const std::int64_t d : more) shape.push_back(d);
+    return shape;
+  }
+};
+
+void infer_svd(Call& c) {
+  const Sizes s(c.in[0]);
+  const bool full = c.attr(0).flag();
+  c.key = float_result(c.in[0].dtype());
+  c.output(c.key, s.with({s.m, full ? s.m : s.k}));
+  c.output(real_of(c.key), s.with({s.k}));
+  c.output(c.key, s.with({full ? s.n : s.k, s.n}));
+}
+
+void infer_values(Call& c) {
+  const Sizes s(c.in[0]);
+  c.key = float_result(c.in[0].dtype());
+  c.output(real_of(c.key), s.with({s.k}));
+}
+
+// Error bounds: |σ̂ − σ| ≤ p u σ₁ (Weyl), vectors off by that over the gap (Wedin 1972); p = √max(m, n).
+void spectrum(const Tensor& sigma, double u, std::int64_t longest, std::int64_t member, Member& m) {
+  const std::int64_t k = sigma.shape().back();
+  if (k == 0 || m.status != Status::ok) return;
+  const auto* const s = reinterpret_cast<const double*>(sigma.node()->data) + member * k;
+  const double bound = std::sqrt(static_cast<double>(longest)) * u * s[0];
+  std::vector<double> vectors;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const double above = i > 0 ? s[i - 1] - s[i] : HUGE_VAL, below = i + 1 < k ? s[i] - s[i + 1] : HUGE_VAL;
+    const double gap = std::min(above, below);
+    vectors.push_back(gap > 0 ? std::min(bound / gap, 2.0) : s[0] > 0 ? 2.0 : 0.0);
+    if (above <= 4 * bound && !m.clusters.empty() && m.clusters.back().last == i - 1)
+      m.clusters.back() = {m.clusters.back().first, i, s[i], m.clusters.back().high};
+    else if (below <= 4 * bound)
+      m.clusters.push_back({i, i, s[i], s[i]});
+  }
+  m.value_error = Tensor::from(std::vector<double>(static_cast<std::size_t>(k), bound), {k});
+  m.vector_error = Tensor::from(vectors, {k});
+}
+
+template <class T>
+void run(const Sizes& s, const Tensor& a, Diagnosis::State& state, Parts parts, bool high,
+         std::vector<Result>& results) {
+  using R = typename kernels::RealOf<T>::type;
+  const Stack<T> stack(a, s.batch);
+  const bool vectors = parts != Parts::values;
+  const std::int64_t uc = parts == Parts::full ? s.m : s.k, vr = parts == Parts::full ? s.n : s.k;
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
+    const Spectral<T> svd(s.m, s.n, stack[i], parts, high);
+    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    v.method = Method::svd;
+    v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+    const bool good = v.status == Status::ok;
+    R* const sigma = results[vectors ? 1 : 0].data<R>() + i * s.k;
+    for (std::int64_t j = 0; j < s.k; ++j)
+      sigma[j] =
+          good ? static_cast<R>(svd.sigma()[static_cast<std::size_t>(j)]) : std::numeric_limits<R>::quiet_NaN();
+    if (!vectors) return;
+    const auto copy = [&](const T* from, T* to, std::int64_t count) {
+      good ? std::copy_n(from, count, to) : std::fill_n(to, count, T(std::numeric_limits<R>::quiet_NaN()));
+    };
+    copy(svd.u().data, results[0].data<T>() + i * s.m * uc, s.m * uc);
+    copy(svd.vh().data, results[2].data<T>() + i * vr * s.n, vr * s.n);
+  });
+}
+
+void forward(Call& c, Parts parts, std::size_t first) {
+  const Sizes s(c.in[0]);
+  const DecompositionOptions options = decomposition_options(c, first);
+  const DType work = working_dtype(c.key, std::max(s.m, s.n));
+  const Tensor a = brought(c.in[0], work);
+  auto state = new_state(c, s.batch);
+  std::vector<Result> results;
+  for (std::size_t i = 0; i < c.out.size(); ++i)  // S is real
+    results.emplace_back(c.out[i], c.out.size() == 1 || i == 1 ? real_of(work) : work);
+  with_float(work, [&]<class T>(T) { run<T>(s, a, *state, parts, options.high, results); });
+  const std::size_t at = parts == Parts::values ? 0 : 1;
+  for (Result& r : results) r.finish();
+  const Tensor sigma = packed(c.out[at], f64);
+  const double u = std::max(round_off(work), round_off(c.key) * 0.5);
+  state->spectrum = [sigma, u, longest = std::max(s.m, s.n)](std::int64_t member, Member& m) {
+    spectrum(sigma, u, longest, member, m);
+  };
+  settle(c, std::move(state), options.if_ill, "Look at the matrix: a member did not give its singular values.");
+}
+
+void flow(const FlowQuery& q, Visit visit) {
+  const Sizes s(q.call.in[0]);
+  const Tensor& out = q.call.out[q.output];
+  const std::int64_t members = count_of(s.batch);
+  flow_members(q, s.m * s.n, members ? out.size() / members : 1, visit);
+}
+
+std::vector<Sample> samples(const Op& op, bool vectors) {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
+                       Attr full = true, Attr if_ill = "raise", Attr accuracy = "normal") {
+    std::vector<Attr> attrs{if_ill, accuracy};
+    if (vectors) attrs.insert(attrs.begin(), full);
+    out.push_back({{sample_tensor(d, shape, v)}, attrs, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds)) add(d, {2, 2}, {4, 1, 2, 3}, {});
+  for (const DType d : {f32, f64, c64, c128}) {
+    add(d, {3, 2}, {{4, 1}, 1, 2, {3, -1}, 5, 7}, "tall");
+    add(d, {2, 3}, {4, {1, 2}, 2, 3, 5, 7}, "wide", false);
+  }
+  add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, "a batch");
+  add(f64, {0, 2}, {0}, "empty", false);
+  add(f64, {2, 2}, {1e300, 2e300, 3e300, 5e300}, "near overflow");
+  add(f64, {2, 2}, {1, 1e-20, 0, 1e-30}, "high accuracy", false, "raise", "high");
+  add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", false, "nan");
+  return out;
+}
+
+Op decomposition(Op op) {
+  op.ns = "linalg";
+  op.group = "linear algebra";
+  op.params = {{"x", kinds::numeric}};
+  op.diagnoses = true;
+  op.notes = Notes::gives;
+  op.flow = flow;
+  op.branches = {"tall", "wide", "a batch", "empty", "near overflow", "high accuracy", "not finite"};
+  return op;
+}
+
+}  // namespace
+
+const Op op_linalg_svd = decomposition({
+    .name = "svd",
+    .doc = "The singular value decomposition x = U diag(S) Vh, S falling; U and Vh are square, or thin with "
+           "full_matrices = false.",
+    .attrs = decomposition_attrs({{"full_matrices", AttrType::boolean, true, "Square U and Vh."}}),
+    .outputs = {"U", "S", "Vh"},
+    .infer = infer_svd,
+    .forward = [](Call& c) { forward(c, c.attr(0).flag() ? Parts::full : Parts::thin, 1); },
+    .saves_outputs = 7,
+    .samples = [] { return samples(op_linalg_svd, true); },
+});
+
+const Op op_linalg_svdvals = decomposition({
+    .name = "svdvals",
+    .doc = "The singular values of each matrix, falling.",
+    .attrs = decomposition_attrs(),
+    .infer = infer_values,
+    .forward = [](Call& c) { forward(c, Parts::values, 0); },
+    .saves_inputs = 1,
+    .samples = [] { return samples(op_linalg_svdvals, false); },
+});
+
+}  // namespace wp
