@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "kernels/scan.hpp"
 #include "linalg/member.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/context.hpp"
@@ -79,14 +80,38 @@ Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, st
   return f;
 }
 
+// Answers of good members that are beyond the range of the dtype.
+void report_overflow(const Call& c, const Diagnosis::State& s) {
+  const Tensor& y = c.out[0];
+  if (!is_floating(y.dtype()) || !kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) return;
+  const std::int64_t each = y.size() / std::max<std::int64_t>(static_cast<std::int64_t>(s.verdicts.size()), 1);
+  Finding f = misuse("WP-LIN-007", {}, {}, {});
+  f.severity = Severity::warning;
+  f.step = context().step;
+  std::int64_t first = -1;
+  for (std::int64_t e = 0; e < y.size(); ++e)
+    if (s.verdicts[static_cast<std::size_t>(e / each)].status <= Status::ill_conditioned && nonfinite_at(y, e)) {
+      if (first < 0) first = e;
+      ++f.count;
+    }
+  if (first < 0) return;
+  f.element = unravel(first, y.shape());
+  f.message = say("element ", f.element, " of the answer is ", text_at(y, first), ": it is beyond the range of ",
+                  y.dtype(), " (", plural(f.count, "element"), ").");
+  f.advice = "Scale the argument, or compute in a wider dtype; for determinants use slogdet.";
+  report(f);
+}
+
 }  // namespace
 
-void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice) {
+void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
+            bool finite_answers) {
   std::array<bool, 6> seen{};
   for (const Verdict& v : state->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
   const Diagnosis d(std::move(state));
   c.beside().diagnosis = d;
   if (c.diagnosed) return;
+  if (finite_answers) report_overflow(c, *d.state());
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
     Finding f = finding_of(c, d, trouble, advice);

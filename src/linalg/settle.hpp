@@ -6,7 +6,9 @@
 namespace wp::linalg {
 
 // Leaves the diagnosis beside the call and does what the policy says about bad members: raises with the diagnosis and
-// the values, warns, or records. `advice` is what to do about a singular matrix.
-void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice);
+// the values, warns, or records. `advice` is what to do about a singular matrix. With finite_answers, an infinite
+// result of a good member is a finding: it is beyond the range of the dtype.
+void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
+            bool finite_answers = true);
 
 }  // namespace wp::linalg

@@ -39,6 +39,44 @@ struct VecdotOptions {
 Tensor vecdot(const In& x1, const In& x2, const VecdotOptions& options = {}, std::source_location where = std::source_location::current());
 
 namespace linalg {
+struct CholeskyOptions {
+  bool upper = false;  // Return the upper triangular factor.
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The lower triangular L with x = L conj(L)ᵀ of each symmetric or Hermitian positive definite matrix; with upper =
+// true its conjugate transpose.
+Tensor cholesky(const In& x, const CholeskyOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct CondOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly zero.
+Tensor cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct DetOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of floats.
+Tensor det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct EighOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct EighResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix.
+EighResult eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct EigvalshOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The eigenvalues of each symmetric or Hermitian matrix, rising.
+Tensor eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct InvOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is singular to working precision.
   std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
@@ -53,6 +91,39 @@ struct InvOptions {
 // The inverse of each matrix, right to the digits that its diagnosis vouches for; a matrix that is singular to
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
 Tensor inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LstsqOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
+// values up to rtol times the largest count as zero.
+Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct MatrixRankOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// How many singular values of each matrix are above rtol times the largest; -1 where a matrix has none (if_ill =
+// nan).
+Tensor matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct PinvOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
+Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SlogdetOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct SlogdetResult {
+  Tensor sign, logabsdet;
+};
+// The sign of the determinant and the logarithm of its absolute value; (0, -inf) only for a matrix that is proved
+// singular.
+SlogdetResult slogdet(const In& x, const SlogdetOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct SolveOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is singular to working precision.
@@ -70,6 +141,25 @@ struct SolveOptions {
 // reason (if_ill).
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct SvdOptions {
+  bool full_matrices = true;  // Square U and Vh.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+};
+struct SvdResult {
+  Tensor U, S, Vh;
+};
+// The singular value decomposition x = U diag(S) Vh, S falling; U and Vh are square, or thin with full_matrices =
+// false.
+SvdResult svd(const In& x, const SvdOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SvdvalsOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+};
+// The singular values of each matrix, falling.
+Tensor svdvals(const In& x, const SvdvalsOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct VectorNormOptions {
   OptionalInts axis = std::nullopt;  // Axes to reduce; none: all of them.
   bool keepdims = false;  // Keep reduced axes with length 1.
@@ -80,9 +170,31 @@ Tensor vector_norm(const In& x, const VectorNormOptions& options = {}, std::sour
 
 // The same functions with what can be said of the answer. Numerical trouble does not raise: the bad members are NaN.
 namespace diagnosed {
+Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<EighResult> eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> svdvals(const In& x, const SvdvalsOptions& options = {}, std::source_location where = std::source_location::current());
 }  // namespace diagnosed
 }  // namespace linalg
 

@@ -69,7 +69,7 @@ void forward_cond(Call& c) {
     run<T>(a, *state, good, [&](std::int64_t i) { to[i] = std::numeric_limits<R>::quiet_NaN(); });
   });
   out.finish();
-  settle(c, std::move(state), policy_of(c, 0), kAdvice);
+  settle(c, std::move(state), policy_of(c, 0), kAdvice, false);
 }
 
 void forward_rank(Call& c) {

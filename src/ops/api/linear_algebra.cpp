@@ -5,8 +5,19 @@
 namespace wp {
 
 extern const Op op_einsum;
+extern const Op op_linalg_cholesky;
+extern const Op op_linalg_cond;
+extern const Op op_linalg_det;
+extern const Op op_linalg_eigh;
+extern const Op op_linalg_eigvalsh;
 extern const Op op_linalg_inv;
+extern const Op op_linalg_lstsq;
+extern const Op op_linalg_matrix_rank;
+extern const Op op_linalg_pinv;
+extern const Op op_linalg_slogdet;
 extern const Op op_linalg_solve;
+extern const Op op_linalg_svd;
+extern const Op op_linalg_svdvals;
 extern const Op op_linalg_vector_norm;
 extern const Op op_matmul;
 extern const Op op_tensordot;
@@ -37,16 +48,85 @@ Tensor vecdot(const In& x1, const In& x2, const VecdotOptions& options, std::sou
 }
 
 namespace linalg {
+Tensor cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_cholesky, Inputs(in), attrs, Place(where));
+}
+
+Tensor cond(const In& x, const CondOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_cond, Inputs(in), attrs, Place(where));
+}
+
+Tensor det(const In& x, const DetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_det, Inputs(in), attrs, Place(where));
+}
+
+EighResult eigh(const In& x, const EighOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_eigh, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
+}
+
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
 }
 
+Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+}
+
+Tensor matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
+}
+
+Tensor pinv(const In& x, const PinvOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_pinv, Inputs(in), attrs, Place(where));
+}
+
+SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  Tensors out = call(op_linalg_slogdet, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
+}
+
+SvdResult svd(const In& x, const SvdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy)};
+  Tensors out = call(op_linalg_svd, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor svdvals(const In& x, const SvdvalsOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
+  return call1(op_linalg_svdvals, Inputs(in), attrs, Place(where));
 }
 
 Tensor vector_norm(const In& x, const VectorNormOptions& options, std::source_location where) {
@@ -56,6 +136,41 @@ Tensor vector_norm(const In& x, const VectorNormOptions& options, std::source_lo
 }
 
 namespace diagnosed {
+Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_cholesky, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> cond(const In& x, const CondOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_cond, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_det, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<EighResult> eigh(const In& x, const EighOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigh, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
@@ -63,10 +178,52 @@ Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_locati
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_slogdet, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_svd, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
+Diagnosed<Tensor> svdvals(const In& x, const SvdvalsOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_svdvals, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 }  // namespace diagnosed
