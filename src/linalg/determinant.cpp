@@ -78,7 +78,7 @@ Determinant determinant(std::int64_t n, kernels::View<T> a) {
     d.mantissa = 0;
     d.exponent = 0;
     error = 0;
-  } else if (error > 1e-9 && n <= kLargest) {
+  } else if ((error > 1e-9 || d.verdict.method == Method::qr) && n <= kLargest) {
     d = eliminated(n, a, d);
     error =
         static_cast<double>(n) * kQuadRoundOff * std::max(1.0, d.verdict.growth) / std::max(d.verdict.rcond, 1e-300);

@@ -5,6 +5,7 @@
 
 #include "kernels/cholesky.hpp"
 #include "kernels/condition.hpp"
+#include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/residual.hpp"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::int64_t kExact = 300;     // rows up to which suspicion of exact singularity is followed
 constexpr std::int64_t kFewColumns = 4;  // right-hand sides whose improvement costs little beside the factors
 constexpr double kGoodEnough = 1e-9;     // expected errors above it make improvement pay for any number of columns
+constexpr double kGrowth = 1e6;          // of pivots, beyond which LU gives way to QR
 constexpr int kRounds = 12;
 
 template <class T>
@@ -157,6 +159,23 @@ void System<T>::factor() {
   pivots_.resize(static_cast<std::size_t>(n_));
   zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
   verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(norms.largest));
+  if (verdict_.growth > kGrowth) factor_by_qr();
+}
+
+// Nothing grows in orthogonal transformations.
+template <class T>
+void System<T>::factor_by_qr() {
+  std::vector<int> rows(rows_), columns(columns_);
+  rows.resize(static_cast<std::size_t>(n_));
+  columns.resize(static_cast<std::size_t>(n_));
+  T* const m = factors_.data();
+  kernels::scale<T, T>(n_, n_, a_.transposed(), columns.data(), rows.data(), m);  // Aᵀ row-major: A column-major
+  reflectors_.resize(static_cast<std::size_t>(n_));
+  if (lapack::qr<T>(n_, n_, m, n_, reflectors_.data()) != 0) return;
+  verdict_.method = Method::qr;
+  verdict_.growth = 1;
+  zero_pivot_ = false;
+  for (std::int64_t i = 0; i < n_; ++i) zero_pivot_ = zero_pivot_ || m[i * n_ + i] == T(0);
 }
 
 // X ← S⁻¹ X with the scaled matrix S, or its adjoint.
@@ -168,6 +187,24 @@ void System<T>::substitute(std::int64_t columns, kernels::MutableView<T> x, bool
     case Method::lu:
       return kernels::lu_solve<T>(adjoint ? kernels::Form::adjoint : kernels::Form::plain, n_, columns, m,
                                   pivots_.data(), x);
+    case Method::qr: {
+      kernels::Buffer<T> y(n_ * columns);  // column-major, as LAPACK wants it
+      const kernels::MutableView<T> turned{y.data(), 1, n_};
+      const kernels::View<T> r{factors_.data(), 1, n_};
+      const auto copy = [&](kernels::View<T> from, kernels::MutableView<T> to) {
+        for (std::int64_t i = 0; i < n_; ++i)
+          for (std::int64_t j = 0; j < columns; ++j)
+            to.data[i * to.rows + j * to.columns] = from.data[i * from.rows + j * from.columns];
+      };
+      copy(x, turned);
+      if (adjoint)
+        kernels::solve_triangular<T>({.upper = false, .unit = false}, n_, columns, r.transposed().conjugated(),
+                                     turned);
+      lapack::apply_q<T>(lapack::Side::left, adjoint ? lapack::Op::none : lapack::Op::adjoint, n_, columns, n_,
+                         factors_.data(), n_, reflectors_.data(), y.data(), n_);
+      if (!adjoint) kernels::solve_triangular<T>({.upper = true, .unit = false}, n_, columns, r, turned);
+      return copy(turned, x);
+    }
     default: {
       const bool upper = verdict_.structure == Structure::upper;
       return kernels::solve_triangular<T>({.upper = upper != adjoint, .unit = false}, n_, columns,
@@ -253,6 +290,10 @@ void System<T>::inverse(T* x, std::int64_t row) {
     kernels::lu_inverse<T>(n_, m, pivots_.data(), x, row);
   } else if (verdict_.method == Method::cholesky) {
     kernels::cholesky_inverse<T>(n_, m, x, row);
+  } else if (verdict_.method == Method::qr) {
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t j = 0; j < n_; ++j) x[i * row + j] = T(i == j ? 1 : 0);
+    substitute(n_, {x, row, 1}, false);
   } else {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(m.data + i * n_, n_, x + i * row);
     kernels::invert_triangular<T>({.upper = verdict_.structure == Structure::upper, .unit = false}, n_, {x, row, 1});

@@ -38,6 +38,7 @@ class System {
   void look();
   void scale();
   void factor();
+  void factor_by_qr();
   void estimate();
   void judge();
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
@@ -54,7 +55,8 @@ class System {
   std::vector<int> rows_, columns_;  // exponents: row i was multiplied by 2^rows_[i]; empty: nothing was
   kernels::Buffer<T> factors_;
   std::vector<std::int64_t> pivots_;
-  double norm_ = 0;  // ‖A‖₁ of the scaled matrix
+  std::vector<T> reflectors_;  // tau, with QR: the factors are then column-major
+  double norm_ = 0;            // ‖A‖₁ of the scaled matrix
   bool zero_pivot_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include "linalg/members.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
+#include "linalg/system.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {
@@ -43,27 +44,55 @@ void infer(Call& c) {
   c.output(c.key, shape);
 }
 
+// One member. Columns far apart in size are brought together by powers of two where the solution is unique: that
+// changes nothing but the condition.
+template <class T>
+Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, double rtol, kernels::MutableView<T> x) {
+  const double u = std::numeric_limits<typename kernels::RealOf<T>::type>::epsilon() / 2;
+  Verdict v;
+  v.method = Method::svd;
+  v.status = Status::nonfinite_input;
+  if (!std::isfinite(kernels::norms<T>(s.m, s.k, b).largest)) return v;
+  const Spectral<T> svd(s.m, s.n, a);
+  if (!svd.finite()) return v;
+  v.status = Status::not_converged;
+  if (!svd.converged()) return v;
+  const auto solved = [&](const Spectral<T>& by) {
+    const double s1 = by.sigma().empty() ? 0 : by.sigma()[0];
+    const std::int64_t rank = by.rank(rtol * s1);
+    by.apply(by.truncated(rtol * s1), s.k, b, x);
+    v.rcond = rank > 0 ? by.sigma()[static_cast<std::size_t>(rank - 1)] / s1 : 1;
+    return rank;
+  };
+  if (solved(svd) == s.n && s.n > 0) {
+    const kernels::Equilibration scaling = kernels::equilibrate<T>(s.m, s.n, a);
+    const auto [low, high] = std::minmax_element(scaling.columns.begin(), scaling.columns.end());
+    if (*high - *low > 3) {
+      std::vector<T> balanced(static_cast<std::size_t>(s.m * s.n));
+      const std::vector<int> none(static_cast<std::size_t>(s.m), 0);
+      kernels::scale<T, T>(s.m, s.n, a, none.data(), scaling.columns.data(), balanced.data());
+      const Spectral<T> again(s.m, s.n, {balanced.data(), s.n, 1});
+      if (again.converged() && again.rank(rtol * again.sigma()[0]) == s.n) {
+        solved(again);
+        kernels::scale<T, T>(s.n, s.k, x, scaling.columns.data(), none.data(), x.data);
+      }
+    }
+  }
+  v.forward_error = u / v.rcond;
+  v.digits = digits_of(v.forward_error, u);
+  v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+  return v;
+}
+
 template <class T>
 void run(const Sizes& s, const Tensor& a, const Tensor& b, double rtol, Diagnosis::State& state, const Result& out) {
   using R = typename kernels::RealOf<T>::type;
   const Stack<T> left(a, s.batch), right(b, s.batch);
   for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
-    const Spectral<T> svd(s.m, s.n, left[i]);
-    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
-    v.method = Method::svd;
-    const bool good = std::isfinite(kernels::norms<T>(s.m, s.k, right[i]).largest);
-    v.status = !svd.finite() || !good ? Status::nonfinite_input
-               : !svd.converged()     ? Status::not_converged
-                                      : Status::ok;
     T* const x = out.data<T>() + i * s.n * s.k;
-    if (v.status != Status::ok) {
-      std::fill_n(x, s.n * s.k, T(std::numeric_limits<R>::quiet_NaN()));
-      return;
-    }
-    const double s1 = svd.sigma().empty() ? 0 : svd.sigma()[0];
-    svd.apply(svd.truncated(rtol * s1), s.k, right[i], {x, s.k, 1});
-    const std::int64_t rank = svd.rank(rtol * s1);
-    v.rcond = rank > 0 ? svd.sigma()[static_cast<std::size_t>(rank - 1)] / s1 : 1;
+    const Verdict v = minimise<T>(s, left[i], right[i], rtol, {x, s.k, 1});
+    if (v.status >= Status::singular) std::fill_n(x, s.n * s.k, T(std::numeric_limits<R>::quiet_NaN()));
+    state.verdicts[static_cast<std::size_t>(i)] = v;
   });
 }
 
