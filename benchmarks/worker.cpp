@@ -18,7 +18,9 @@
 
 #include "base/pool.hpp"
 #include "kernels/blas.hpp"
+#include "kernels/cholesky.hpp"
 #include "kernels/convert.hpp"
+#include "kernels/lu.hpp"
 #include "kernels/scan.hpp"
 #include "ops/dispatch.hpp"
 #include "wellposed/threads.hpp"
@@ -80,6 +82,41 @@ Work read_bytes(const wp::Tensor& x) {
   };
 }
 
+// Factorisations of a square x on fresh copies, as an op would make them. lu_solve has the right-hand sides y.
+template <class T>
+std::optional<Work> factor_work(const std::string& name, const wp::Tensor& x, const wp::Tensor& y) {
+  using namespace wp::kernels;
+  const std::int64_t n = x.shape()[0];
+  const auto fresh = [](const wp::Tensor& t) {
+    wp::Tensor copy = wp::Tensor::adopt(wp::detail::make_node(t.dtype(), t.shape()));
+    std::memcpy(copy.node()->data, t.node()->data, static_cast<std::size_t>(t.nbytes()));
+    return copy;
+  };
+  const auto data = [](const wp::Tensor& t) { return reinterpret_cast<T*>(t.node()->data); };
+  if (name == "cholesky_factor") {
+    T* const a = data(x);  // symmetric, with a large diagonal
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j <= i; ++j) a[j * n + i] = a[i * n + j] += i == j ? static_cast<T>(n) : T(0);
+    return [=] {
+      const wp::Tensor f = fresh(x);
+      (void)cholesky_factor<T>(n, {data(f), n, 1});
+    };
+  }
+  if (name != "lu_factor" && name != "lu_solve" && name != "lu_inverse") return std::nullopt;
+  return [=] {
+    const wp::Tensor f = fresh(x);
+    std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
+    (void)lu_factor<T>(n, n, data(f), n, pivots.data());
+    if (name == "lu_solve") {
+      const wp::Tensor b = fresh(y);
+      lu_solve<T>(Form::plain, n, n, {data(f), n, 1}, pivots.data(), {data(b), n, 1});
+    } else if (name == "lu_inverse") {
+      const wp::Tensor inverse = wp::Tensor::adopt(wp::detail::make_node(x.dtype(), x.shape()));
+      lu_inverse<T>(n, {data(f), n, 1}, pivots.data(), data(inverse), n);
+    }
+  };
+}
+
 wp::Attr default_of(const wp::AttrSpec& spec) {
   if (!spec.required) return spec.fallback;
   return spec.type == wp::AttrType::ints ? wp::Attr(wp::Dims{-1}) : wp::Attr(-1);
@@ -92,6 +129,7 @@ std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::
   if (name == "all_finite") return [x] { (void)wp::kernels::any_nonfinite(x.dtype(), x.node()->data, x.size()); };
   const wp::Tensor y = operand(dtype, shape, 3);
   if (name == "+") return [x, y] { (void)(x + y); };
+  if (auto work = dtype == wp::f32 ? factor_work<float>(name, x, y) : factor_work<double>(name, x, y)) return work;
   const wp::Op* const op = wp::find_op(name);
   if (!op) return std::nullopt;
   std::vector<wp::Attr> attrs;

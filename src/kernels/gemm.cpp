@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/pool.hpp"
+#include "kernels/packing.hpp"
 #include "kernels/scan.hpp"
-#include "simd/gemm.hpp"
 #include "wellposed/dtype.hpp"
 
 namespace wp::kernels {
@@ -17,108 +17,75 @@ constexpr std::int64_t kPanelColumns = 4032;      // columns of B packed at once
 constexpr std::int64_t kBlockBytes = 192 * 1024;  // of A per task: stays in the second-level cache
 constexpr std::int64_t kTasks = 16;               // wanted, where the matrix is large enough
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
+// What later blocks along k do to C.
+constexpr Into next(Into into) {
+  return into == Into::set ? Into::add : into;
 }
 
-// Rows cut into tiles of nearly one height: body(first row, rows).
-template <class Body>
-void for_tiles(std::int64_t rows, std::int64_t tallest, Body&& body) {
-  const std::int64_t tiles = ceil_div(rows, tallest), base = rows / tiles, taller = rows % tiles;
-  std::int64_t i = 0;
-  for (std::int64_t t = 0; t < tiles; ++t) {
-    const std::int64_t r = base + (t < taller ? 1 : 0);
-    body(i, r);
-    i += r;
-  }
+// The columns of a row's part, from its diagonal's column (relative to the first of `columns`).
+struct Range {
+  std::int64_t begin, end;
+};
+constexpr Range columns_of(Part part, std::int64_t diagonal, std::int64_t columns) {
+  return {part == Part::upper ? std::clamp<std::int64_t>(diagonal, 0, columns) : 0,
+          part == Part::lower ? std::clamp<std::int64_t>(diagonal + 1, 0, columns) : columns};
+}
+// How the part and a tile meet; `diagonal` is that of its first row.
+enum class Meeting : std::uint8_t { apart, cut, inside };
+constexpr Meeting meeting(Part part, std::int64_t diagonal, std::int64_t rows, std::int64_t columns) {
+  if (part == Part::all) return Meeting::inside;
+  const Range first = columns_of(part, diagonal, columns), last = columns_of(part, diagonal + rows - 1, columns);
+  const Range least = part == Part::lower ? first : last, most = part == Part::lower ? last : first;
+  if (most.begin >= most.end) return Meeting::apart;
+  return least.end - least.begin == columns ? Meeting::inside : Meeting::cut;
 }
 
-// k × columns of B, padded with zeros to `width` columns: [k][width].
-template <class T>
-void pack_b(std::int64_t k, std::int64_t columns, std::int64_t width, View<T> b, T* to) {
-  for (std::int64_t p = 0; p < k; ++p, to += width) {
-    const T* const from = b.data + p * b.rows;
-    if (b.columns == 1)
-      std::copy_n(from, columns, to);
-    else
-      for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j * b.columns];
-    for (std::int64_t j = columns; j < width; ++j) to[j] = T(0);
-  }
-}
-// Complex: each row becomes a row of real and a row of imaginary parts.
-template <class R>
-void pack_b(std::int64_t k, std::int64_t columns, std::int64_t width, View<std::complex<R>> b, R* to) {
-  for (std::int64_t p = 0; p < k; ++p, to += 2 * width) {
-    const std::complex<R>* const from = b.data + p * b.rows;
-    for (std::int64_t j = 0; j < columns; ++j) {
-      to[j] = from[j * b.columns].real();
-      to[width + j] = from[j * b.columns].imag();
+// C op= the tile, whose rows are real; or alternate between real and imaginary parts.
+template <class R, class T>
+void merge(std::int64_t rows, std::int64_t columns, const R* tile, std::int64_t width, MutableView<T> c, Into into,
+           Part part, std::int64_t diagonal) {
+  for (std::int64_t i = 0; i < rows; ++i, c.data += c.rows, tile += RealOf<T>::parts * width) {
+    const Range range = columns_of(part, diagonal + i, columns);
+    for (std::int64_t j = range.begin; j < range.end; ++j) {
+      T v;
+      if constexpr (RealOf<T>::parts == 2)
+        v = T(tile[j], tile[width + j]);
+      else
+        v = tile[j];
+      T& to = c.data[j * c.columns];
+      to = into == Into::set ? v : into == Into::add ? static_cast<T>(to + v) : static_cast<T>(to - v);
     }
-    for (std::int64_t j = columns; j < width; ++j) to[j] = to[width + j] = R(0);
   }
 }
 
-// rows × k of A: [k][rows].
-template <std::int64_t rows, class T>
-void pack_rows(std::int64_t k, View<T> a, T* to) {
-  const T* from[rows];
-  for (std::int64_t i = 0; i < rows; ++i) from[i] = a.data + i * a.rows;
-  for (std::int64_t p = 0; p < k; ++p)
-    for (std::int64_t i = 0; i < rows; ++i) to[p * rows + i] = from[i][p * a.columns];
-}
-template <class T>
-void pack_a(std::int64_t rows, std::int64_t k, View<T> a, T* to) {
-  switch (rows) {
-    case 8: return pack_rows<8>(k, a, to);
-    case 7: return pack_rows<7>(k, a, to);
-    case 6: return pack_rows<6>(k, a, to);
-    case 5: return pack_rows<5>(k, a, to);
-    case 4: return pack_rows<4>(k, a, to);
-    case 3: return pack_rows<3>(k, a, to);
-    case 2: return pack_rows<2>(k, a, to);
-    default: return pack_rows<1>(k, a, to);
-  }
-}
-// Complex: rows (re, −im) and (im, re), so that A·B in real numbers gives a row of real and a row of imaginary parts.
 template <class R>
-void pack_a(std::int64_t rows, std::int64_t k, View<std::complex<R>> a, R* to) {
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t p = 0; p < k; ++p) {
-      const std::complex<R> v = a.data[i * a.rows + p * a.columns];
-      R* const at = to + 4 * p * rows + 2 * i;
-      at[0] = v.real();
-      at[1] = v.imag();
-      at[2 * rows] = -v.imag();
-      at[2 * rows + 1] = v.real();
-    }
-}
+struct Scratch {
+  alignas(64) R tile[simd::kTileRows * simd::kTileVectors * 64 / sizeof(R)];
+};
 
-// C (+)= the tile, whose rows alternate between real and imaginary parts.
-template <class R>
-void merge(std::int64_t rows, std::int64_t columns, const R* tile, std::int64_t width, std::complex<R>* c,
-           std::int64_t c_row, bool add) {
-  for (std::int64_t i = 0; i < rows; ++i, c += c_row, tile += 2 * width)
-    for (std::int64_t j = 0; j < columns; ++j) {
-      const std::complex<R> v(tile[j], tile[width + j]);
-      c[j] = add ? c[j] + v : v;
-    }
-}
-
-// One strip of C, `columns` wide, from packed B and unpacked A.
+// One strip of C, `columns` wide, from packed B and unpacked A. The diagonal crosses its first row at `diagonal`.
 template <class T>
 void strip(std::int64_t m, std::int64_t k, View<T> a, const T* b, std::int64_t b_k, T* c, std::int64_t c_row,
-           std::int64_t columns, bool add) {
+           std::int64_t columns, Into into, Part part, std::int64_t diagonal) {
   const simd::Products<T>& kernel = simd::products<T>();
   const auto* const tile = kernel.tile[a.rows == 1];
   const std::int64_t vectors = ceil_div(columns, kernel.width);
   for_tiles(m, kernel.rows, [&](std::int64_t i, std::int64_t r) {
-    tile[r][vectors](k, a.data + i * a.rows, a.rows, a.columns, b, b_k, c + i * c_row, c_row, columns, add);
+    const Meeting met = meeting(part, diagonal + i, r, columns);
+    if (met == Meeting::inside)
+      return tile[r][vectors](k, a.data + i * a.rows, a.rows, a.columns, b, b_k, c + i * c_row, c_row, columns, into);
+    if (met == Meeting::apart) return;
+    Scratch<T> scratch;
+    const std::int64_t width = vectors * kernel.width;
+    tile[r][vectors](k, a.data + i * a.rows, a.rows, a.columns, b, b_k, scratch.tile, width, width, Into::set);
+    merge<T, T>(r, columns, scratch.tile, width, {c + i * c_row, c_row, 1}, into, part, diagonal + i);
   });
 }
 
 // Small products: no threads, no heap. A is read where it is; so is B where its rows are whole vectors.
 template <class T>
-void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> b, T* c) {
+void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> b, MutableView<T> c, Into into,
+                Part part) {
   const simd::Products<T>& kernel = simd::products<T>();
   const std::int64_t wide = kernel.vectors * kernel.width;
   alignas(64) T packed[kDepth * simd::kTileVectors * 64 / sizeof(T)];
@@ -126,11 +93,11 @@ void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<
     const std::int64_t columns = std::min(wide, n - j), width = ceil_div(columns, kernel.width) * kernel.width;
     for (std::int64_t p = 0; p < k; p += kDepth) {
       const std::int64_t depth = std::min(kDepth, k - p);
-      const View<T> at{b.data + p * b.rows + j * b.columns, b.rows, b.columns};
+      const View<T> at = b.from(p, j);
       const bool direct = b.columns == 1 && columns == width && m <= 4 * kernel.rows;
       if (!direct) pack_b(depth, columns, width, at, packed);
-      strip<T>(m, depth, {a.data + p * a.columns, a.rows, a.columns}, direct ? at.data : packed,
-               direct ? b.rows : width, c + j, n, columns, p > 0);
+      strip<T>(m, depth, a.from(0, p), direct ? at.data : packed, direct ? b.rows : width, c.data + j, c.rows,
+               columns, p > 0 ? next(into) : into, part, -j);
     }
   }
 }
@@ -143,8 +110,18 @@ class Blocked {
   static constexpr std::int64_t parts = RealOf<T>::parts, longest = kDepth / parts;
 
  public:
-  Blocked(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> b, T* c, std::atomic<bool>* bad)
-      : m_(m), n_(n), k_(k), a_(a), b_(b), c_(c), bad_(bad), panel_(std::min(n, kPanelColumns / wide_ * wide_)) {
+  Blocked(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> b, MutableView<T> c, Into into,
+          Part part, std::atomic<bool>* bad)
+      : m_(m),
+        n_(n),
+        k_(k),
+        a_(a),
+        b_(b),
+        c_(c),
+        into_(into),
+        part_(part),
+        bad_(bad),
+        panel_(std::min(n, kPanelColumns / wide_ * wide_)) {
     // Few columns do not pay for packing A.
     direct_ = parts == 1 && panel_ <= 384;
     const std::int64_t most = kBlockBytes / (kDepth * static_cast<std::int64_t>(sizeof(T)));
@@ -162,7 +139,7 @@ class Blocked {
         parallel_for(ceil_div(columns, wide_), std::max<std::int64_t>(1, 32768 / step),
                      [&](std::int64_t begin, std::int64_t end) {
                        for (std::int64_t s = begin; s < end; ++s)
-                         pack_b(depth, std::min(wide_, columns - s * wide_), wide_, from(b_, p, j0 + s * wide_),
+                         pack_b(depth, std::min(wide_, columns - s * wide_), wide_, b_.from(p, j0 + s * wide_),
                                 packed.data() + s * step);
                      });
         const std::int64_t across = ceil_div(columns, task_columns_);
@@ -178,46 +155,47 @@ class Blocked {
   }
 
  private:
-  static View<T> from(View<T> v, std::int64_t i, std::int64_t j) {
-    return {v.data + i * v.rows + j * v.columns, v.rows, v.columns};
-  }
-
-  // Rows from i0 and `columns` columns from j0 of C (+)= A[:, p : p + depth] · packed B.
+  // Rows from i0 and `columns` columns from j0 of C op= A[:, p : p + depth] · packed B.
   void task(std::int64_t i0, std::int64_t p, std::int64_t j0, std::int64_t columns, std::int64_t depth, const R* b) {
     const std::int64_t rows = std::min(task_rows_, m_ - i0), step = depth * parts * wide_;
-    T* const c = c_ + i0 * n_ + j0;
+    if (meeting(part_, i0 - j0, rows, columns) == Meeting::apart) return;
+    const Into into = p > 0 ? next(into_) : into_;
+    const MutableView<T> c = c_.from(i0, j0);
     if constexpr (parts == 1)
       if (direct_) {
         for (std::int64_t j = 0; j < columns; j += wide_, b += step)
-          strip<T>(rows, depth, from(a_, i0, p), b, wide_, c + j, n_, std::min(wide_, columns - j), p > 0);
+          strip<T>(rows, depth, a_.from(i0, p), b, wide_, c.data + j, c.rows, std::min(wide_, columns - j), into,
+                   part_, i0 - j0 - j);
         return;
       }
     Buffer<R> a(rows * depth * parts * parts);
     for_tiles(rows, tile_rows_, [&](std::int64_t i, std::int64_t r) {
-      pack_a(r, depth, from(a_, i0 + i, p), a.data() + i * depth * parts * parts);
+      pack_a(r, depth, a_.from(i0 + i, p), a.data() + i * depth * parts * parts);
     });
     for (std::int64_t j = 0; j < columns; j += wide_, b += step)
-      packed_strip(rows, depth, a.data(), b, c + j, std::min(wide_, columns - j), p > 0);
+      packed_strip(rows, depth, a.data(), b, c.from(0, j), std::min(wide_, columns - j), into, i0 - j0 - j);
   }
 
   void look(std::int64_t i0, std::int64_t j0, std::int64_t columns) {
     for (std::int64_t i = i0; i < std::min(m_, i0 + task_rows_); ++i)
-      if (any_nonfinite(dtype_v<T>, c_ + i * n_ + j0, columns)) return bad_->store(true, std::memory_order_relaxed);
+      if (any_nonfinite(dtype_v<T>, c_.from(i, j0).data, columns))
+        return bad_->store(true, std::memory_order_relaxed);
   }
 
-  void packed_strip(std::int64_t rows, std::int64_t depth, const R* a, const R* b, T* c, std::int64_t columns,
-                    bool add) {
+  void packed_strip(std::int64_t rows, std::int64_t depth, const R* a, const R* b, MutableView<T> c,
+                    std::int64_t columns, Into into, std::int64_t diagonal) {
     const std::int64_t vectors = ceil_div(columns, kernel_.width), k = depth * parts;
     for_tiles(rows, tile_rows_, [&](std::int64_t i, std::int64_t r) {
+      const Meeting met = meeting(part_, diagonal + i, r, columns);
+      if (met == Meeting::apart) return;
       const auto tile = kernel_.tile[1][parts * r][vectors];
       const R* const rows_of_a = a + i * k * parts;
-      if constexpr (parts == 1) {
-        tile(k, rows_of_a, 1, r, b, wide_, c + i * n_, n_, columns, add);
-      } else {
-        alignas(64) R part[simd::kTileRows * simd::kTileVectors * 64 / sizeof(R)];
-        tile(k, rows_of_a, 1, parts * r, b, wide_, part, wide_, vectors * kernel_.width, false);
-        merge(r, columns, part, wide_, c + i * n_, n_, add);
-      }
+      const MutableView<T> to = c.from(i, 0);
+      if constexpr (parts == 1)
+        if (met == Meeting::inside) return tile(k, rows_of_a, 1, r, b, wide_, to.data, to.rows, columns, into);
+      Scratch<R> scratch;
+      tile(k, rows_of_a, 1, parts * r, b, wide_, scratch.tile, wide_, vectors * kernel_.width, Into::set);
+      merge<R, T>(r, columns, scratch.tile, wide_, to, into, part_, diagonal + i);
     });
   }
 
@@ -225,29 +203,63 @@ class Blocked {
   const std::int64_t wide_ = kernel_.vectors * kernel_.width, tile_rows_ = kernel_.rows / parts;
   const std::int64_t m_, n_, k_;
   const View<T> a_, b_;
-  T* const c_;
+  const MutableView<T> c_;
+  const Into into_;
+  const Part part_;
   std::atomic<bool>* const bad_;
   const std::int64_t panel_;
   std::int64_t task_rows_, task_columns_;
   bool direct_;
 };
 
+template <class T>
+void set_to_zero(std::int64_t m, std::int64_t n, MutableView<T> c, Part part) {
+  for (std::int64_t i = 0; i < m; ++i) {
+    const Range range = columns_of(part, i, n);
+    for (std::int64_t j = range.begin; j < range.end; ++j) *c.from(i, j).data = T(0);
+  }
+}
+
 }  // namespace
 
 template <class T>
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> b, T* c, std::atomic<bool>* bad) {
-  const bool small = m * n <= kSerial && m * n * k <= kSerial;
-  if constexpr (RealOf<T>::parts == 1)
-    if (small) {
-      small_gemm(m, n, k, a, b, c);
-      if (bad && any_nonfinite(dtype_v<T>, c, m * n)) bad->store(true, std::memory_order_relaxed);
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> b, MutableView<T> c, Into into,
+          Part part, std::atomic<bool>* bad) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    if (into == Into::set) set_to_zero(m, n, c, part);
+    return;
+  }
+  if constexpr (RealOf<T>::parts == 1) {
+    // Rows of C that run backwards are those of A, turned with them; likewise columns.
+    if (part == Part::all && c.columns == -1) {
+      c = c.transposed().reversed_rows(n).transposed();
+      b = {b.data + (n - 1) * b.columns, b.rows, -b.columns};
+    }
+    if (part == Part::all && c.rows == -1) {
+      c = c.reversed_rows(m);
+      a = {a.data + (m - 1) * a.rows, -a.rows, a.columns};
+    }
+    if (n > 1 && c.columns != 1)  // Cᵀ = Bᵀ·Aᵀ has the same products in the same order
+      return gemm<T>(n, m, k, b.transposed(), a.transposed(), c.transposed(), into,
+                     part == Part::all     ? part
+                     : part == Part::lower ? Part::upper
+                                           : Part::lower,
+                     bad);
+    if (m * n <= kSerial && m * n * k <= kSerial) {
+      small_gemm(m, n, k, a, b, c, into, part);
+      const std::int64_t lines = c.rows == n ? 1 : m;  // of C's memory
+      for (std::int64_t i = 0; bad && i < lines; ++i)
+        if (any_nonfinite(dtype_v<T>, c.from(i, 0).data, m / lines * n)) bad->store(true, std::memory_order_relaxed);
       return;
     }
-  Blocked<T>(m, n, k, a, b, c, bad).run();
+  }
+  Blocked<T>(m, n, k, a, b, c, into, part, bad).run();
 }
 
-#define WP_INSTANTIATE(T) \
-  template void gemm(std::int64_t, std::int64_t, std::int64_t, View<T>, View<T>, T*, std::atomic<bool>*);
+#define WP_INSTANTIATE(T)                                                                                    \
+  template void gemm(std::int64_t, std::int64_t, std::int64_t, View<T>, View<T>, MutableView<T>, Into, Part, \
+                     std::atomic<bool>*);
 WP_INSTANTIATE(float)
 WP_INSTANTIATE(double)
 WP_INSTANTIATE(std::complex<float>)

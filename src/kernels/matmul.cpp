@@ -24,7 +24,8 @@ void one(const Product& p, const char* a_data, const char* b_data, char* c_data,
   const auto* const b = reinterpret_cast<const T*>(b_data);
   auto* const c = reinterpret_cast<T*>(c_data);
   if (p.n > 1 && p.m > 1)
-    return gemm<T>(p.m, p.n, p.k, {a, p.a_rows, p.a_columns}, {b, p.b_rows, p.b_columns}, c, bad);
+    return gemm<T>(p.m, p.n, p.k, {a, p.a_rows, p.a_columns}, {b, p.b_rows, p.b_columns}, {c, p.n, 1}, Into::set,
+                   Part::all, bad);
   if (p.n == 1)
     gemv<T>(p.m, p.k, {a, p.a_rows, p.a_columns}, b, p.b_rows, c, p.conjugate);
   else

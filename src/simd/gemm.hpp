@@ -9,12 +9,15 @@ namespace wp::simd {
 
 inline constexpr int kTileRows = 8, kTileVectors = 3;  // at most
 
-// One tile: C = A·B, or C += A·B when `add`. A[i, p] is a[i * a_row + p * a_k], B[p, j] is b[p * b_k + j], C[i, j] is
+// What becomes of a product: C = A·B, C += A·B or C −= A·B.
+enum class Into : std::uint8_t { set, add, subtract };
+
+// One tile of a product into C. A[i, p] is a[i * a_row + p * a_k], B[p, j] is b[p * b_k + j], C[i, j] is
 // c[i * c_row + j]. The number of rows and of vectors per row is the kernel's; only the first `columns` columns are
 // written, but whole vectors of B are read.
 template <class T>
 using Tile = void (*)(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_k, const T* b, std::int64_t b_k,
-                      T* c, std::int64_t c_row, std::int64_t columns, bool add);
+                      T* c, std::int64_t c_row, std::int64_t columns, Into into);
 
 // T: float, double, std::uint32_t, std::uint64_t (which wrap around).
 template <class T>

@@ -22,14 +22,17 @@ template <class T>
 // The left part of a tile.
 template <class T>
 [[gnu::noinline]] void store_part(const T* part, std::int64_t part_row, int rows, std::int64_t columns, T* c,
-                                  std::int64_t c_row, bool add) {
+                                  std::int64_t c_row, Into into) {
   for (int r = 0; r < rows; ++r, c += c_row, part += part_row)
-    for (std::int64_t j = 0; j < columns; ++j) c[j] = static_cast<T>(add ? c[j] + part[j] : part[j]);
+    for (std::int64_t j = 0; j < columns; ++j)
+      c[j] = into == Into::set   ? part[j]
+             : into == Into::add ? static_cast<T>(c[j] + part[j])
+                                 : static_cast<T>(c[j] - part[j]);
 }
 
 template <class T, int R, int V, bool unit>
 void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_k, const T* b, std::int64_t b_k, T* c,
-          std::int64_t c_row, std::int64_t columns, bool add) {
+          std::int64_t c_row, std::int64_t columns, Into into) {
   constexpr int W = width_of<T>;
   if constexpr (unit) a_row = 1;
 #pragma GCC unroll 8
@@ -48,12 +51,14 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_k, cons
     }
   }
   if (columns == V * W) {
+    const bool set = into == Into::set;
+    const Pack<T> sign = static_cast<T>(into == Into::subtract ? -1 : 1) - Pack<T>{};  // c ± sum is one rounding
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) {
         T* const to = c + r * c_row + v * W;
-        store(to, add ? load(to) + sum[r][v] : sum[r][v]);
+        store(to, set ? sum[r][v] : multiply_add(sign, sum[r][v], load(to)));
       }
     return;
   }
@@ -62,7 +67,7 @@ void tile(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_k, cons
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) store(part + (r * V + v) * W, sum[r][v]);
-  store_part(part, V * W, R, columns, c, c_row, add);
+  store_part(part, V * W, R, columns, c, c_row, into);
 }
 
 // ---- dot products
