@@ -138,8 +138,9 @@ int complete(Size n, Size rank, T* x) {
 }
 
 // Rows in the order of their falling largest elements: with it pivoted QR is stable row by row (Cox & Higham 1998).
+// Returns the largest of all.
 template <class T>
-void sort_rows(Size m, Size n, const T* a, Size lda, T* sorted, Size* rows) {
+Real<T> sort_rows(Size m, Size n, const T* a, Size lda, T* sorted, Size* rows) {
   Buffer<Real<T>> most(m);
   std::fill_n(most.data(), m, Real<T>(0));
   for (Size j = 0; j < n; ++j)
@@ -151,6 +152,17 @@ void sort_rows(Size m, Size n, const T* a, Size lda, T* sorted, Size* rows) {
   std::stable_sort(rows, rows + m, [&](Size p, Size q) { return most.data()[p] > most.data()[q]; });
   for (Size j = 0; j < n; ++j)
     for (Size i = 0; i < m; ++i) sorted[i + j * m] = a[rows[i] + j * lda];
+  return most.data()[rows[0]];
+}
+// Tiny matrices times a power of two, which is exact: gesvj's own scaling fails among the denormals. Returns its
+// exponent.
+template <class T>
+int lift(Real<T> largest, Size count, T* a) {
+  if (largest == 0 || largest > std::sqrt(std::numeric_limits<Real<T>>::min())) return 0;
+  const int by = -std::ilogb(largest), half = by / 2;  // 2^by may be beyond the largest number
+  const Real<T> first = std::ldexp(Real<T>(1), half), second = std::ldexp(Real<T>(1), by - half);
+  for (Size i = 0; i < count; ++i) a[i] = a[i] * first * second;
+  return by;
 }
 
 // Pᵣ·A·P = Q·R, then one-sided Jacobi on Rᴴ = X·diag(s)·Yᴴ: A = Pᵣᵀ·Q·Y · diag(s) · (P·X)ᴴ for m ≥ n (Drmač & Veselić
@@ -160,14 +172,16 @@ int jacobi_tall(const Target<T>& t, const T* a, Size lda) {
   const Size m = t.m, n = t.n;
   Buffer<T> factor(m * n), tau(n), x(n * n);
   Buffer<Size> rows(m), columns(n);
-  sort_rows(m, n, a, lda, factor.data(), rows.data());
+  const int lifted = lift(sort_rows(m, n, a, lda, factor.data(), rows.data()), m * n, factor.data());
   if (const int info = qr_pivoted(m, n, factor.data(), m, columns.data(), tau.data())) return info;
   std::fill_n(x.data(), n * n, T(0));
   for (Size j = 0; j < n; ++j) adjoint(j + 1, 1, factor.data() + j * m, m, x.data() + j, n);
   Size rank = 0;
-  if (t.vectors == Vectors::none) return gesvj<T>(n, x.data(), t.s, nullptr, rank);
-  Buffer<T> y(n * n);
-  if (const int info = gesvj(n, x.data(), t.s, y.data(), rank)) return info;
+  const bool none = t.vectors == Vectors::none;
+  auto y = scratch<T>(none ? 0 : n * n);
+  if (const int info = gesvj<T>(n, x.data(), t.s, none ? nullptr : y.data(), rank)) return info;
+  if (lifted != 0) std::for_each_n(t.s, n, [&](Real<T>& s) { s = std::ldexp(s, -lifted); });
+  if (none) return 0;
   if (rank < n)
     if (const int info = complete(n, rank, x.data())) return info;
   for (Size j = 0; j < n; ++j)  // row of (P·X)ᴴ

@@ -123,10 +123,10 @@ int eigh_by(EighMethod method, Triangle triangle, Size n, const T* a, Size lda, 
   const char uplo = static_cast<char>(triangle);
   switch (method) {
     case EighMethod::divide: return divide(z != nullptr, uplo, n, work, ld, w);
-    case EighMethod::relative: return relative(uplo, n, work, ld, w, z, ldz);
-    case EighMethod::qr: break;
+    case EighMethod::qr: return by_qr(z != nullptr, uplo, n, work, ld, w);
+    case EighMethod::relative: break;
   }
-  return by_qr(z != nullptr, uplo, n, work, ld, w);
+  return relative(uplo, n, work, ld, w, z, ldz);
 }
 
 template <class T>
@@ -135,7 +135,7 @@ int eigh(Triangle triangle, Size n, const T* a, Size lda, Real<T>* w, T* z, Size
     return [&, method] { return eigh_by(method, triangle, n, a, lda, w, z, ldz); };
   };
   int which = 0;
-  const int info = first_that_works(which, by(EighMethod::divide), by(EighMethod::relative), by(EighMethod::qr));
+  const int info = first_that_works(which, by(EighMethod::divide), by(EighMethod::qr), by(EighMethod::relative));
   if (used) *used = static_cast<EighMethod>(which);
   return info;
 }
