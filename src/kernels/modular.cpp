@@ -1,0 +1,99 @@
+#include "kernels/modular.hpp"
+
+#include <cmath>
+
+#include "kernels/dependency.hpp"
+#include "kernels/echelon.hpp"
+
+namespace wp::kernels {
+namespace {
+
+constexpr int kPrimes = 3;
+
+// A number that depends on the shape and every bit of the elements; none with NaN or Inf.
+template <class T>
+std::optional<Word> seed(std::int64_t m, std::int64_t n, View<T> a) {
+  Word h = static_cast<Word>(m) * 0x9e3779b97f4a7c15 + static_cast<Word>(n);
+  const auto mix = [&h](double v) {
+    h = (h ^ std::bit_cast<Word>(v)) * 0xff51afd7ed558ccd;
+    h ^= h >> 32;
+    return std::isfinite(v);
+  };
+  bool finite = true;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T v = a.data[i * a.rows + j * a.columns];
+      finite &= mix(real_part(v));
+      if constexpr (RealOf<T>::parts == 2) finite &= mix(imaginary_part(v));
+    }
+  if (!finite) return std::nullopt;
+  return h;
+}
+
+template <class T>
+std::int64_t rank_modulo(Word p, std::int64_t m, std::int64_t n, View<T> a, bool all) {
+  const PrimeField field(p);
+  Echelon<RealOf<T>::parts> echelon(field, m, n);
+  echelon.fill([&](std::int64_t i, std::int64_t j) {
+    const T v = a.data[i * a.rows + j * a.columns];
+    return Gaussian{field.of(real_part(v)), RealOf<T>::parts == 2 ? field.of(imaginary_part(v)) : 0};
+  });
+  return echelon.run(all);
+}
+
+template <class T>
+bool singular_modulo(int primes, std::int64_t n, View<T> a, Word start) {
+  Primes draw(start);
+  for (int k = 0; k < primes; ++k)
+    if (rank_modulo(draw.next(), n, n, a, true) == n) return false;
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+bool proved_nonsingular(std::int64_t n, View<T> a) {
+  const std::optional<Word> start = seed(n, n, a);
+  return start && !singular_modulo(1, n, a, *start);
+}
+
+template <class T>
+bool exactly_singular(std::int64_t n, View<T> a) {
+  const std::optional<Word> start = seed(n, n, a);
+  return start && singular_modulo(kPrimes, n, a, *start);
+}
+
+template <class T>
+std::int64_t exact_rank(std::int64_t m, std::int64_t n, View<T> a) {
+  const std::optional<Word> start = seed(m, n, a);
+  if (!start) return -1;
+  Primes draw(*start);
+  std::int64_t rank = 0;
+  for (int k = 0; k < kPrimes && rank < std::min(m, n); ++k)
+    rank = std::max(rank, rank_modulo(draw.next(), m, n, a, false));
+  return rank;
+}
+
+template <class T>
+std::optional<Dependency> exact_dependency(std::int64_t m, std::int64_t n, View<T> a) {
+  const std::optional<Word> start = seed(m, n, a);
+  if (!start) return std::nullopt;
+  return DependencySearch<T>(m, n, a, *start).run();
+}
+
+double Ratio::value() const {
+  return std::ldexp(static_cast<double>(numerator) / static_cast<double>(denominator), exponent);
+}
+
+#define WP_INSTANTIATE(T)                                                \
+  template bool proved_nonsingular(std::int64_t, View<T>);               \
+  template bool exactly_singular(std::int64_t, View<T>);                 \
+  template std::int64_t exact_rank(std::int64_t, std::int64_t, View<T>); \
+  template std::optional<Dependency> exact_dependency(std::int64_t, std::int64_t, View<T>);
+WP_INSTANTIATE(float)
+WP_INSTANTIATE(double)
+WP_INSTANTIATE(std::complex<float>)
+WP_INSTANTIATE(std::complex<double>)
+#undef WP_INSTANTIATE
+
+}  // namespace wp::kernels

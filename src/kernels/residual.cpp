@@ -1,0 +1,212 @@
+#include "kernels/residual.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/pool.hpp"
+#include "simd/isa.hpp"
+
+namespace wp::kernels {
+namespace {
+
+constexpr std::int64_t kLanes = kResidualLanes;
+constexpr std::int64_t kGrainTerms = 32768;  // products per piece of parallel work
+constexpr std::int64_t kPanel = 16;          // rows of A brought into cache at once
+
+// Σ of the terms of lane t = sum[t] + rest[t].
+struct Sums {
+  alignas(64) double sum[kLanes] = {}, rest[kLanes] = {}, size[kLanes] = {};
+};
+
+namespace baseline {
+// Dekker's product after Veltkamp's splitting (Dekker 1971); NaN for factors beyond 2⁹⁹⁶.
+[[gnu::always_inline]] inline double product_error(double a, double b, double p) {
+  const double s = 0x1.0000002p27 * a, t = 0x1.0000002p27 * b;
+  const double ah = s - (s - a), bh = t - (t - b), al = a - ah, bl = b - bh;
+  return al * bl - (((p - ah * bh) - al * bh) - ah * bl);
+}
+#include "kernels/residual.inl"
+}  // namespace baseline
+#if defined(__x86_64__)
+WP_BEGIN_AVX2
+namespace avx2 {
+[[gnu::always_inline]] inline double product_error(double a, double b, double p) {
+  return __builtin_fma(a, b, -p);
+}
+#include "kernels/residual.inl"
+}  // namespace avx2
+WP_END_ISA
+WP_BEGIN_AVX512
+namespace avx512 {
+[[gnu::always_inline]] inline double product_error(double a, double b, double p) {
+  return __builtin_fma(a, b, -p);
+}
+#include "kernels/residual.inl"
+}  // namespace avx512
+WP_END_ISA
+#else
+namespace avx2 = baseline;
+namespace avx512 = baseline;
+#endif
+// For what splitting overflows on.
+namespace exact {
+inline double product_error(double a, double b, double p) {
+  return std::fma(a, b, -p);
+}
+#include "kernels/residual.inl"
+}  // namespace exact
+
+using DoubleDot = void (*)(std::int64_t, const double*, const double*, Sums&);
+using FloatDot = void (*)(std::int64_t, const float*, const double*, Sums&);
+constexpr DoubleDot double_dots[simd::kIsas][2] = {
+    {baseline::dot_double<false>, baseline::dot_double<true>},
+    {avx2::dot_double<false>, avx2::dot_double<true>},
+    {avx512::dot_double<false>, avx512::dot_double<true>},
+};
+constexpr FloatDot float_dots[simd::kIsas][2] = {
+    {baseline::dot_float<false>, baseline::dot_float<true>},
+    {avx2::dot_float<false>, avx2::dot_float<true>},
+    {avx512::dot_float<false>, avx512::dot_float<true>},
+};
+
+// b − Σ, the lanes added to b in order.
+struct Result {
+  double value, size;
+};
+Result finish(double b, const Sums& s) {
+  double sum = b, rest = 0, size = std::fabs(b);
+  for (std::int64_t t = 0; t < kLanes; ++t) {
+    const double p = -s.sum[t], next = sum + p, z = next - sum;
+    rest += ((sum - (next - z)) + (p - z)) - s.rest[t];
+    sum = next;
+    size += s.size[t];
+  }
+  return {sum + rest, size};
+}
+
+template <class R>
+Result dot(std::int64_t n, const R* a, const double* x, const double* l, double b, bool sized) {
+  Sums s;
+  if constexpr (std::is_same_v<R, float>) {
+    const FloatDot run = float_dots[static_cast<int>(simd::isa())][sized];
+    run(n, a, x, s);
+    if (l) run(n, a, l, s);
+    return finish(b, s);
+  } else {
+    const DoubleDot run = double_dots[static_cast<int>(simd::isa())][sized];
+    run(n, a, x, s);
+    if (l) run(n, a, l, s);
+    const Result result = finish(b, s);
+    if (!std::isnan(result.value) || simd::isa() != simd::Isa::baseline) return result;
+    Sums again;
+    exact::dot_double<true>(n, a, x, again);
+    if (l) exact::dot_double<true>(n, a, l, again);
+    return finish(b, again);
+  }
+}
+
+template <class T>
+class Residual {
+  using R = typename RealOf<T>::type;
+  static constexpr std::int64_t parts = RealOf<T>::parts;
+
+ public:
+  Residual(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> x, View<T> l, View<T> b)
+      : m_(m),
+        n_(n),
+        k_(k),
+        a_(a),
+        b_(b),
+        low_(l.data != nullptr),
+        factors_(std::max<std::int64_t>(1, 2 * k * step())) {
+    for (std::int64_t c = 0; c < k; ++c) {
+      pack(x, c, factors_.data() + c * step());
+      if (low_) pack(l, c, factors_.data() + (k + c) * step());
+    }
+  }
+
+  void run(T* r, R* sizes) const {
+    const std::int64_t terms = std::max<std::int64_t>(1, n_ * k_ * parts * parts);
+    const std::int64_t rows = std::clamp<std::int64_t>(kGrainTerms / terms, 1, kPanel);
+    parallel_for((m_ + rows - 1) / rows, std::max<std::int64_t>(1, kGrainTerms / (terms * rows)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t p = begin; p < end; ++p)
+                     panel(p * rows, std::min(rows, m_ - p * rows), r, sizes);
+                 });
+  }
+
+ private:
+  std::int64_t step() const { return n_ * parts * parts; }
+
+  // Column c as factors of a row of A; complex: (re, −im) for the real part of the product, (im, re) for the other.
+  void pack(View<T> x, std::int64_t c, double* to) const {
+    for (std::int64_t j = 0; j < n_; ++j) {
+      const T v = x.data[j * x.rows + c * x.columns];
+      if constexpr (parts == 1) {
+        to[j] = static_cast<double>(v);
+      } else {
+        const double re = static_cast<double>(v.real()), im = static_cast<double>(v.imag());
+        to[2 * j] = re;
+        to[2 * j + 1] = -im;
+        to[2 * n_ + 2 * j] = im;
+        to[2 * n_ + 2 * j + 1] = re;
+      }
+    }
+  }
+
+  void panel(std::int64_t first, std::int64_t rows, T* r, R* sizes) const {
+    const bool direct = a_.columns == 1 || n_ == 1;
+    Buffer<T> copied(direct ? 1 : rows * n_);
+    if (!direct)
+      for (std::int64_t j = 0; j < n_; ++j)
+        for (std::int64_t i = 0; i < rows; ++i)
+          copied.data()[i * n_ + j] = a_.data[(first + i) * a_.rows + j * a_.columns];
+    for (std::int64_t c = 0; c < k_; ++c)
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const T* const row = direct ? a_.data + (first + i) * a_.rows : copied.data() + i * n_;
+        const std::int64_t at = (first + i) * k_ + c;
+        element(reinterpret_cast<const R*>(row), c, b_.data[(first + i) * b_.rows + c * b_.columns], r + at,
+                sizes ? sizes + at : nullptr);
+      }
+  }
+
+  void element(const R* row, std::int64_t c, T b, T* r, R* size) const {
+    const double* const x = factors_.data() + c * step();
+    const double* const l = low_ ? x + k_ * step() : nullptr;
+    if constexpr (parts == 1) {
+      const Result v = dot(n_, row, x, l, static_cast<double>(b), size != nullptr);
+      *r = static_cast<R>(v.value);
+      if (size) *size = static_cast<R>(v.size);
+    } else {
+      const Result re = dot(2 * n_, row, x, l, static_cast<double>(b.real()), size != nullptr);
+      const Result im =
+          dot(2 * n_, row, x + 2 * n_, l ? l + 2 * n_ : l, static_cast<double>(b.imag()), size != nullptr);
+      *r = T(static_cast<R>(re.value), static_cast<R>(im.value));
+      if (size) *size = static_cast<R>(re.size + im.size);
+    }
+  }
+
+  std::int64_t m_, n_, k_;
+  View<T> a_, b_;
+  bool low_;
+  mutable Buffer<double> factors_;
+};
+
+}  // namespace
+
+template <class T>
+void residual(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> x, View<T> l, View<T> b, T* r,
+              typename RealOf<T>::type* sizes) {
+  if (m > 0 && k > 0) Residual<T>(m, n, k, a, x, l, b).run(r, sizes);
+}
+
+#define WP_INSTANTIATE(T)                                                                                  \
+  template void residual(std::int64_t, std::int64_t, std::int64_t, View<T>, View<T>, View<T>, View<T>, T*, \
+                         typename RealOf<T>::type*);
+WP_INSTANTIATE(float)
+WP_INSTANTIATE(double)
+WP_INSTANTIATE(std::complex<float>)
+WP_INSTANTIATE(std::complex<double>)
+#undef WP_INSTANTIATE
+
+}  // namespace wp::kernels
