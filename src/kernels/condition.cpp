@@ -15,28 +15,49 @@ double part_of(T v, int k) {
     return static_cast<double>(v);
 }
 
-// Visits a matrix along its smaller stride: body(lines, length, line stride, stride inside a line).
+// Visits a matrix along its smaller stride: body(lines, length, line stride, stride inside a line, lines are rows). A
+// stride of 1 is a constant, so that loops vectorise.
 template <class T, class Body>
-auto along(std::int64_t m, std::int64_t n, View<T> a, Body&& body) {
-  return std::abs(a.columns) <= std::abs(a.rows) ? body(m, n, a.rows, a.columns, true)
-                                                 : body(n, m, a.columns, a.rows, false);
+void along(std::int64_t m, std::int64_t n, View<T> a, Body&& body) {
+  const bool rows = std::abs(a.columns) <= std::abs(a.rows);
+  if (!rows) {
+    std::swap(m, n);
+    std::swap(a.rows, a.columns);
+  }
+  if (a.columns == 1)
+    body(m, n, a.rows, std::integral_constant<std::int64_t, 1>{}, rows);
+  else
+    body(m, n, a.rows, a.columns, rows);
+}
+constexpr std::int64_t kLanes = 8;
+// body(j, lane) for j in [0, length), lanes in turn.
+template <class Body>
+[[gnu::always_inline]] inline void by_lanes(std::int64_t length, const Body& body) {
+  std::int64_t j = 0;
+  for (; j + kLanes <= length; j += kLanes)
+    for (std::int64_t k = 0; k < kLanes; ++k) body(j + k, k);
+  for (std::int64_t k = 0; j + k < length; ++k) body(j + k, k);
 }
 
 // max(|re|, |im|); NaN if there is one.
 template <class T>
 double largest_part(std::int64_t m, std::int64_t n, View<T> a) {
   double largest = 0;
-  bool nan = false;
-  along(m, n, a, [&](std::int64_t lines, std::int64_t length, std::int64_t line, std::int64_t step, bool) {
-    for (std::int64_t i = 0; i < lines; ++i)
-      for (std::int64_t j = 0; j < length; ++j)
-        for (int k = 0; k < RealOf<T>::parts; ++k) {
-          const double v = std::fabs(part_of(a.data[i * line + j * step], k));
-          nan |= v != v;
-          largest = v > largest ? v : largest;
-        }
+  along(m, n, a, [&](std::int64_t lines, std::int64_t length, std::int64_t line, auto step, bool) {
+    for (std::int64_t i = 0; i < lines; ++i) {
+      double most[kLanes] = {};
+      const T* const at = a.data + i * line;
+      by_lanes(
+          length, [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            for (int p = 0; p < RealOf<T>::parts; ++p) {
+              const double v = std::fabs(part_of(at[j * step], p));
+              most[k] = (v > most[k]) | (v != v) ? v : most[k];
+            }
+          });
+      for (const double v : most) largest = (v > largest) | (v != v) ? v : largest;
+    }
   });
-  return nan ? std::numeric_limits<double>::quiet_NaN() : largest;
+  return largest;
 }
 
 int exponent_of(double v) {
@@ -71,19 +92,22 @@ Norms norms(std::int64_t m, std::int64_t n, View<T> a) {
   if (!(top > 0) || std::isinf(top)) return {top, top, top, top};
   const int e = exponent_of(top);
   const Power scale(-e);
-  along(m, n, a, [&](std::int64_t lines, std::int64_t length, std::int64_t line, std::int64_t step, bool rows) {
-    constexpr std::int64_t kLanes = 8;
+  along(m, n, a, [&](std::int64_t lines, std::int64_t length, std::int64_t line, auto step, bool rows) {
     std::vector<double> across(static_cast<std::size_t>(length));
+    double* const __restrict sums = across.data();
     double squares = 0, along_lines = 0;
     for (std::int64_t i = 0; i < lines; ++i) {
-      double sum[kLanes] = {}, square[kLanes] = {};
-      for (std::int64_t j = 0; j < length; ++j) {
-        const double v = modulus(a.data[i * line + j * step], scale);
-        across[static_cast<std::size_t>(j)] += v;
-        sum[j % kLanes] += v;
-        square[j % kLanes] += v * v;
-        result.largest = std::max(result.largest, v);
-      }
+      double sum[kLanes] = {}, square[kLanes] = {}, most[kLanes] = {};
+      const T* const at = a.data + i * line;
+      by_lanes(
+          length, [&](std::int64_t j, std::int64_t k) __attribute__((always_inline)) {
+            const double v = modulus(at[j * step], scale);
+            sums[j] += v;
+            sum[k] += v;
+            square[k] += v * v;
+            most[k] = v > most[k] ? v : most[k];
+          });
+      result.largest = std::max(result.largest, *std::max_element(most, most + kLanes));
       for (std::int64_t k = 1; k < kLanes; ++k) sum[0] += sum[k], square[0] += square[k];
       along_lines = std::max(along_lines, sum[0]);
       squares += square[0];

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,28 +14,47 @@ constexpr int kSpread = 3;                                  // lines may differ 
 template <class T>
 inline constexpr int kSafe = std::is_same_v<typename RealOf<T>::type, float> ? 32 : 256;
 
-// e with max(|re|, |im|) in [2^(e−1), 2^e).
+// e with |v| in [2^(e−1), 2^e); kNone for 0.
+[[gnu::always_inline]] inline int exponent_of(double v) {
+  const auto bits = std::bit_cast<std::uint64_t>(v);
+  const int field = static_cast<int>(bits >> 52) & 0x7ff;
+  if (field) [[likely]]
+    return field - 1022;
+  return bits << 1 ? std::ilogb(v) + 1 : kNone;
+}
 template <class T>
-int exponent_of(T v) {
-  double size = 0;
-  if constexpr (RealOf<T>::parts == 2)
-    size = std::max(std::fabs(static_cast<double>(v.real())), std::fabs(static_cast<double>(v.imag())));
-  else
-    size = std::fabs(static_cast<double>(v));
-  return size == 0 ? kNone : std::ilogb(size) + 1;
+[[gnu::always_inline]] inline int exponent_of(std::complex<T> v) {
+  return std::max(exponent_of(static_cast<double>(v.real())), exponent_of(static_cast<double>(v.imag())));
 }
 
-// The largest exponent of each row of 2^rows · A · 2^columns.
+// The largest exponents of rows and columns of 2^row · A · 2^column, in one pass along the smaller stride.
+struct Exponents {
+  std::vector<int> rows, columns;
+};
 template <class T>
-std::vector<int> row_exponents(std::int64_t m, std::int64_t n, View<T> a, const std::vector<int>& columns) {
-  std::vector<int> top(static_cast<std::size_t>(m), kNone);
-  for (std::int64_t i = 0; i < m; ++i) {
-    int& e = top[static_cast<std::size_t>(i)];
-    for (std::int64_t j = 0; j < n; ++j) {
-      const int v = exponent_of(a.data[i * a.rows + j * a.columns]);
-      if (v != kNone) e = std::max(e, v + columns[static_cast<std::size_t>(j)]);
-    }
+Exponents exponents(std::int64_t m, std::int64_t n, View<T> a, const std::vector<int>& row,
+                    const std::vector<int>& column) {
+  if (std::abs(a.rows) < std::abs(a.columns)) {
+    Exponents turned = exponents(n, m, View<T>{a.data, a.columns, a.rows}, column, row);
+    std::swap(turned.rows, turned.columns);
+    return turned;
   }
+  Exponents top{std::vector<int>(row.size(), kNone), std::vector<int>(column.size(), kNone)};
+  for (std::int64_t i = 0; i < m; ++i) {
+    const T* const line = a.data + i * a.rows;
+    const int shift = row[static_cast<std::size_t>(i)];
+    int* const across = top.columns.data();
+    int most = kNone;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const int e = exponent_of(line[j * a.columns]) + (shift + column[static_cast<std::size_t>(j)]);
+      most = std::max(most, e);
+      across[j] = std::max(across[j], e);
+    }
+    top.rows[static_cast<std::size_t>(i)] = most;
+  }
+  for (std::vector<int>* lines : {&top.rows, &top.columns})
+    for (int& e : *lines)
+      if (e < kNone / 2) e = kNone;
   return top;
 }
 
@@ -65,14 +85,16 @@ Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
   Equilibration q;
   q.rows.assign(static_cast<std::size_t>(m), 0);
   q.columns.assign(static_cast<std::size_t>(n), 0);
-  const std::vector<int> rows = row_exponents(m, n, a, q.columns);
-  count_zeros(rows, q.zero_rows, q.first_zero_row);
-  const bool rows_needed = uneven<T>(rows);
-  if (rows_needed) q.rows = negated(rows);
-  const std::vector<int> columns = row_exponents(n, m, View<T>{a.data, a.columns, a.rows}, q.rows);
-  count_zeros(columns, q.zero_columns, q.first_zero_column);
-  const bool columns_needed = uneven<T>(columns);
-  if (columns_needed) q.columns = negated(columns);
+  Exponents top = exponents(m, n, a, q.rows, q.columns);
+  count_zeros(top.rows, q.zero_rows, q.first_zero_row);
+  count_zeros(top.columns, q.zero_columns, q.first_zero_column);
+  const bool rows_needed = uneven<T>(top.rows);
+  if (rows_needed) {
+    q.rows = negated(top.rows);
+    top = exponents(m, n, a, q.rows, q.columns);
+  }
+  const bool columns_needed = uneven<T>(top.columns);
+  if (columns_needed) q.columns = negated(top.columns);
   q.needed = rows_needed || columns_needed;
   return q;
 }
@@ -81,7 +103,7 @@ template <class T>
 Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
   Equilibration q;
   q.rows.assign(static_cast<std::size_t>(n), 0);
-  std::vector<int> top = row_exponents(n, n, a, q.rows);
+  std::vector<int> top = exponents(n, n, a, q.rows, q.rows).rows;
   count_zeros(top, q.zero_rows, q.first_zero_row);
   q.zero_columns = q.zero_rows;
   q.first_zero_column = q.first_zero_row;
@@ -96,9 +118,7 @@ Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
       moved |= by != 0;
     }
     if (!moved) break;
-    top = row_exponents(n, n, a, q.rows);
-    for (std::size_t i = 0; i < top.size(); ++i)
-      if (top[i] != kNone) top[i] += q.rows[i];
+    top = exponents(n, n, a, q.rows, q.rows).rows;
   }
   q.columns = q.rows;
   return q;
@@ -106,9 +126,9 @@ Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
 
 template <class T>
 int prescale_exponent(std::int64_t m, std::int64_t n, View<T> a) {
+  const std::vector<int> rows(static_cast<std::size_t>(m)), columns(static_cast<std::size_t>(n));
   int top = kNone;
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) top = std::max(top, exponent_of(a.data[i * a.rows + j * a.columns]));
+  for (const int e : exponents(m, n, a, rows, columns).rows) top = std::max(top, e);
   return top == kNone ? 0 : -top;
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t kLanes = kResidualLanes;
 constexpr std::int64_t kGrainTerms = 32768;  // products per piece of parallel work
-constexpr std::int64_t kPanel = 16;          // rows of A brought into cache at once
+constexpr std::int64_t kPanel = 16;          // rows of A brought into cache at once …
+constexpr std::int64_t kCopied = 16;         // … and where they must be copied to be contiguous
 
 // Σ of the terms of lane t = sum[t] + rest[t].
 struct Sums {
@@ -127,7 +128,7 @@ class Residual {
 
   void run(T* r, R* sizes) const {
     const std::int64_t terms = std::max<std::int64_t>(1, n_ * k_ * parts * parts);
-    const std::int64_t rows = std::clamp<std::int64_t>(kGrainTerms / terms, 1, kPanel);
+    const std::int64_t rows = direct() ? std::clamp<std::int64_t>(kGrainTerms / terms, 1, kPanel) : kCopied;
     parallel_for((m_ + rows - 1) / rows, std::max<std::int64_t>(1, kGrainTerms / (terms * rows)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t p = begin; p < end; ++p)
@@ -136,6 +137,7 @@ class Residual {
   }
 
  private:
+  bool direct() const { return a_.columns == 1 || n_ == 1; }
   std::int64_t step() const { return n_ * parts * parts; }
 
   // Column c as factors of a row of A; complex: (re, −im) for the real part of the product, (im, re) for the other.
@@ -155,15 +157,15 @@ class Residual {
   }
 
   void panel(std::int64_t first, std::int64_t rows, T* r, R* sizes) const {
-    const bool direct = a_.columns == 1 || n_ == 1;
-    Buffer<T> copied(direct ? 1 : rows * n_);
-    if (!direct)
+    const std::int64_t length = n_ + 64 / static_cast<std::int64_t>(sizeof(T));  // rows do not meet in one cache set
+    Buffer<T> copied(direct() ? 1 : rows * length);
+    if (!direct())
       for (std::int64_t j = 0; j < n_; ++j)
         for (std::int64_t i = 0; i < rows; ++i)
-          copied.data()[i * n_ + j] = a_.data[(first + i) * a_.rows + j * a_.columns];
+          copied.data()[i * length + j] = a_.data[(first + i) * a_.rows + j * a_.columns];
     for (std::int64_t c = 0; c < k_; ++c)
       for (std::int64_t i = 0; i < rows; ++i) {
-        const T* const row = direct ? a_.data + (first + i) * a_.rows : copied.data() + i * n_;
+        const T* const row = direct() ? a_.data + (first + i) * a_.rows : copied.data() + i * length;
         const std::int64_t at = (first + i) * k_ + c;
         element(reinterpret_cast<const R*>(row), c, b_.data[(first + i) * b_.rows + c * b_.columns], r + at,
                 sizes ? sizes + at : nullptr);
