@@ -73,12 +73,7 @@ class Widening {
 // to = R·B, B n × k row-major, to row-major.
 template <class W>
 void product(std::int64_t n, std::int64_t k, View<W> r, View<W> b, W* to) {
-  if (n > 1 && k > 1) return gemm<W>(n, k, n, r, b, to, nullptr);
-  std::vector<W> column(static_cast<std::size_t>(n));
-  for (std::int64_t c = 0; c < k; ++c) {
-    gemv<W>(n, n, r, b.data + c * b.columns, b.rows, column.data(), false);
-    for (std::int64_t i = 0; i < n; ++i) to[i * k + c] = column[static_cast<std::size_t>(i)];
-  }
+  gemm<W>(n, k, n, r, b, {to, k, 1});
 }
 
 // At least Σ_k |R_ik| v_k for v ≥ 0.

@@ -65,6 +65,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
 
  private:
   std::size_t bytes_;

@@ -44,6 +44,14 @@ template struct Hermitian<double>;
 template struct Hermitian<complex64>;
 template struct Hermitian<complex128>;
 
+void flow_hermitian(const FlowQuery& q, const Attr& uplo, Visit visit) {
+  const std::int64_t n = q.call.in[0].shape().back(), members = q.call.in[0].size() / (n * n);
+  const std::int64_t member = q.element / (q.call.out[q.output].size() / members);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      if (!uplo || (uplo.text() == "lower" ? j <= i : j >= i)) visit((member * n + i) * n + j);
+}
+
 void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype) {
   const double threshold = 64 * round_off(dtype);
   const auto worst = std::max_element(asymmetry.begin(), asymmetry.end());

@@ -17,6 +17,9 @@ struct Hermitian {
   Hermitian(std::int64_t n, kernels::View<T> a, std::string_view uplo);
 };
 
+// Every element of the same member, or of the triangle that `uplo` names: whether there is an answer rests on all.
+void flow_hermitian(const FlowQuery& q, const Attr& uplo, Visit visit);
+
 // Reports members that are not symmetric beyond rounding (WP-LIN-006).
 void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype);
 

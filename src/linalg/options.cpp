@@ -8,12 +8,19 @@
 namespace wp::linalg {
 namespace {
 
-const std::vector<std::string_view> policies{"raise", "warn", "nan", "pinv", "ridge", "ignore"};
-const std::vector<std::string_view> structures{"detect", "general", "symmetric", "spd", "lower", "upper", "diagonal"};
-const std::vector<std::string_view> ridge_rules{"auto", "gcv", "l-curve", "discrepancy"};
+// Constants of the compiler: rooms read them while static objects are made.
+constexpr std::array<std::string_view, 6> policies{"raise", "warn", "nan", "pinv", "ridge", "ignore"};
+constexpr std::array<std::string_view, 7> structures{"detect", "general", "symmetric", "spd",
+                                                     "lower",  "upper",   "diagonal"};
+constexpr std::array<std::string_view, 4> ridge_rules{"auto", "gcv", "l-curve", "discrepancy"};
 
-template <class E>
-E chosen(const std::vector<std::string_view>& names, std::string_view text, int first = 0) {
+template <std::size_t N>
+std::vector<std::string_view> list(const std::array<std::string_view, N>& names) {
+  return {names.begin(), names.end()};
+}
+
+template <class E, std::size_t N>
+E chosen(const std::array<std::string_view, N>& names, std::string_view text, int first = 0) {
   std::size_t i = 0;
   while (names[i] != text) ++i;  // dispatch has checked that it is there
   return static_cast<E>(static_cast<int>(i) + first);
@@ -36,11 +43,11 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
        .type = AttrType::text,
        .fallback = "raise",
        .doc = "What becomes of a matrix that is singular to working precision.",
-       .choices = policies},
+       .choices = list(policies)},
       {.name = "ridge",
        .type = AttrType::setting,
        .doc = "λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.",
-       .choices = ridge_rules},
+       .choices = list(ridge_rules)},
       {.name = "noise",
        .type = AttrType::real,
        .fallback = 0.0,
@@ -50,7 +57,7 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
        .type = AttrType::text,
        .fallback = "detect",
        .doc = "The structure of A; detect looks for it.",
-       .choices = structures},
+       .choices = list(structures)},
       {.name = "refine",
        .type = AttrType::boolean,
        .doc = "Improve the answer with residuals in twice the precision; none: when it pays."},

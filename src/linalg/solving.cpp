@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/condition.hpp"
 #include "linalg/members.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
@@ -19,6 +20,12 @@ class Solver {
     const kernels::View<T> a = a_[member];
     const kernels::MutableView<T> to{x, p_.k, 1};
     if (o_.ridge_rule != RidgeRule::none && o_.if_ill != Policy::ridge) return regularised(a, to, Method::ridge, {});
+    if (p_.b.defined() && !std::isfinite(kernels::norms<T>(p_.n, p_.k, to).largest)) {
+      std::fill_n(x, p_.n * p_.k, not_a_number());
+      Verdict v;
+      v.status = Status::nonfinite_input;
+      return v;
+    }
     System<T> system(p_.n, a, o_);
     if (p_.b.defined())
       system.solve(p_.k, to);
@@ -31,7 +38,7 @@ class Solver {
       return regularised(a, to, o_.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v);
     }
     if (o_.if_ill != Policy::ignore || v.status == Status::nonfinite_input)
-      std::fill_n(x, p_.n * p_.k, T(std::numeric_limits<typename System<T>::Real>::quiet_NaN()));
+      std::fill_n(x, p_.n * p_.k, not_a_number());
     return v;
   }
 
@@ -48,11 +55,15 @@ class Solver {
   }
 
  private:
+  static T not_a_number() { return T(std::numeric_limits<typename System<T>::Real>::quiet_NaN()); }
+
   Verdict regularised(kernels::View<T> a, kernels::MutableView<T> x, Method method, Verdict v) const {
     const Spectral<T> svd(p_.n, p_.n, a);
     v.method = method;
-    if (!svd.converged()) {
-      v.status = Status::not_converged;
+    const bool data_finite = std::isfinite(kernels::norms<T>(p_.n, p_.k, x).largest);
+    if (!svd.finite() || !data_finite || !svd.converged()) {
+      v.status = svd.finite() && data_finite ? Status::not_converged : Status::nonfinite_input;
+      std::fill_n(x.data, p_.n * p_.k, not_a_number());
       return v;
     }
     kernels::Buffer<T> b(std::max<std::int64_t>(p_.n * p_.k, 1));

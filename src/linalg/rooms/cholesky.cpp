@@ -76,23 +76,6 @@ void forward(Call& c) {
   settle(c, std::move(state), policy_of(c, 2), "Add a small multiple of the identity.");
 }
 
-// Element (i, j) of L rests on the leading rows up to i.
-void flow(const FlowQuery& q, Visit visit) {
-  const std::int64_t n = q.call.in[0].shape().back(), member = q.element / (n * n);
-  std::int64_t i = q.element / n % n, j = q.element % n;
-  if (q.call.attr(0).flag()) std::swap(i, j);
-  if (j > i) return;
-  const std::string_view uplo = q.call.attr(1) ? q.call.attr(1).text() : std::string_view();
-  const auto at = [&](std::int64_t r, std::int64_t s) {
-    if (uplo != "upper" || r == s) visit((member * n + r) * n + s);
-    if (uplo != "lower" && r != s) visit((member * n + s) * n + r);
-  };
-  for (std::int64_t r = 0; r <= j; ++r)
-    for (std::int64_t s = 0; s <= r; ++s) at(r, s);
-  if (i != j)
-    for (std::int64_t s = 0; s <= j; ++s) at(i, s);
-}
-
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -133,7 +116,7 @@ const Op op_linalg_cholesky = {
     .forward = forward,
     .diagnoses = true,
     .notes = Notes::gives,
-    .flow = flow,
+    .flow = [](const FlowQuery& q, Visit visit) { flow_hermitian(q, q.call.attr(1), visit); },
     .saves_outputs = 1,
     .branches = {"upper", "a batch", "one triangle", "not positive definite", "empty", "not finite"},
     .samples = samples,

@@ -89,15 +89,6 @@ void forward(Call& c) {
   settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: its eigenvalues could not be found.");
 }
 
-void flow(const FlowQuery& q, Visit visit) {
-  const std::int64_t n = q.call.in[0].shape().back(), out = q.output == 0 ? n : n * n;
-  const std::string_view uplo = q.call.attr(0) ? q.call.attr(0).text() : std::string_view();
-  const std::int64_t member = q.element / out;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < n; ++j)
-      if (uplo.empty() || (uplo == "lower" ? j <= i : j >= i)) visit((member * n + i) * n + j);
-}
-
 std::vector<Sample> samples(const Op& op) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -127,7 +118,7 @@ Op decomposition(Op op) {
   op.forward = forward;
   op.diagnoses = true;
   op.notes = Notes::gives;
-  op.flow = flow;
+  op.flow = [](const FlowQuery& q, Visit visit) { flow_hermitian(q, q.call.attr(0), visit); };
   op.branches = {"a batch",       "one triangle", "not symmetric: its symmetric part",
                  "near overflow", "empty",        "not finite"};
   return op;
