@@ -22,10 +22,13 @@ WP_PACK Vec<T> patched(Vec<T> x) {
     }
     if constexpr (f == Fn::asinh) y = a < tiny ? x : y;
   }
-  if constexpr (f == Fn::erfc) {  // denormal results
-    constexpr T last = Format<T>::mantissa == 23 ? T(9.2) : T(26.55);
-    if (any(x > last)) [[unlikely]]
-      y = x > last ? erfc_roughly<T>(x) : y;
+  if constexpr (f == Fn::erfc && std::is_same_v<T, float>) {  // results near the denormals
+    if (any(x > 9.0F)) [[unlikely]]
+      for (std::size_t k = 0; k < sizeof x / sizeof(T); ++k)
+        if (x[k] > 9.0F) y[k] = static_cast<float>(std::erfc(static_cast<double>(x[k])));
+  } else if constexpr (f == Fn::erfc) {  // denormal results
+    if (any(x > 26.55)) [[unlikely]]
+      y = x > 26.55 ? erfc_roughly<T>(x) : y;
   }
   if constexpr (f == Fn::lgamma) {  // x (log x − 1) + O(log x)
     constexpr T last = Format<T>::largest * T(0x1p-12);
