@@ -76,12 +76,7 @@ struct OwnedLists : ThreadLists {
     const std::size_t size = (k + 1) * kStep;
     char* const slab = static_cast<char*>(std::aligned_alloc(kAlignment, kSlab));
     if (!slab) throw std::bad_alloc();
-    for (std::size_t at = 0; at + size <= kSlab; at += size) push(k, reinterpret_cast<FreeBlock*>(slab + at));
-  }
-  void push(std::size_t k, FreeBlock* b) {
-    b->next = head[k];
-    head[k] = b;
-    ++count[k];
+    for (std::size_t at = 0; at + size <= kSlab; at += size) push(k, slab + at);
   }
   static inline constinit thread_local bool gone = false;  // tensors may die after this thread's lists
 };
@@ -283,10 +278,7 @@ void* allocate_slow(std::size_t bytes) {
   OwnedLists* const t = own_lists();
   if (!t) return plain();
   if (!t->head[k]) t->refill(k);
-  FreeBlock* const b = t->head[k];
-  t->head[k] = b->next;
-  --t->count[k];
-  return b;
+  return t->pop(k);
 }
 
 void release_slow(void* block, std::size_t bytes) noexcept {
@@ -296,7 +288,7 @@ void release_slow(void* block, std::size_t bytes) noexcept {
   OwnedLists* const t = own_lists();
   if (!t) return;  // the thread is ending: at most a few blocks stay with the process
   if (t->count[k] >= kKept) t->give(k, kKept / 2);
-  t->push(k, static_cast<FreeBlock*>(block));
+  t->push(k, block);
 }
 
 Stats stats() noexcept {

@@ -21,6 +21,19 @@ struct FreeBlock {
 struct ThreadLists {
   FreeBlock* head[kClasses] = {};
   std::uint32_t count[kClasses] = {};
+  // Only where the class has a block.
+  FreeBlock* pop(std::size_t k) noexcept {
+    FreeBlock* const b = head[k];
+    head[k] = b->next;
+    --count[k];
+    return b;
+  }
+  void push(std::size_t k, void* block) noexcept {
+    auto* const b = static_cast<FreeBlock*>(block);
+    b->next = head[k];
+    head[k] = b;
+    ++count[k];
+  }
   // This thread's; null before its first block and while it ends. Never used where sanitizers see every block.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local ThreadLists* mine;
 };
@@ -34,20 +47,14 @@ inline void* allocate(std::size_t bytes) {
   ThreadLists* const t = ThreadLists::mine;
   if (k >= kClasses || !t || !t->head[k]) [[unlikely]]
     return allocate_slow(bytes);
-  FreeBlock* const b = t->head[k];
-  t->head[k] = b->next;
-  --t->count[k];
-  return b;
+  return t->pop(k);
 }
 inline void release(void* block, std::size_t bytes) noexcept {
   const std::size_t k = (bytes - 1) / kStep;
   ThreadLists* const t = ThreadLists::mine;
   if (k >= kClasses || !t || t->count[k] == kKept) [[unlikely]]
     return release_slow(block, bytes);
-  auto* const b = static_cast<FreeBlock*>(block);
-  b->next = t->head[k];
-  t->head[k] = b;
-  ++t->count[k];
+  t->push(k, block);
 }
 
 struct Stats {

@@ -8,24 +8,8 @@
 namespace wp::kernels {
 namespace {
 
-namespace baseline {
-#include "kernels/ramp.inl"
-}
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-#include "kernels/ramp.inl"
-}
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-#include "kernels/ramp.inl"
-}
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "kernels/ramp.inl"
+#include "simd/per_isa.inl"
 
 constexpr std::int64_t kRun = 1 << 20;
 

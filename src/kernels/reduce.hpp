@@ -50,24 +50,8 @@ std::uint32_t reduce(const Reduction& r, ReducePlan plan);
 // F gives: In, Out, State; start(State&); push(State&, In); join(State&, const State&); finish(const State&, n,
 // param); and maybe whole forms: block(const In*, n, State&), columns(const In*, stride, rows, w, State*) with
 // column_rows.
-namespace baseline {
-#include "kernels/reduce.inl"
-}
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-#include "kernels/reduce.inl"
-}
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-#include "kernels/reduce.inl"
-}
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "kernels/reduce.inl"
+#include "simd/per_isa.inl"
 
 template <class F>
 void finish(const void* state, std::int64_t n, double param, void* out, simd::Status* status) {

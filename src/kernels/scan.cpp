@@ -9,24 +9,8 @@
 namespace wp::kernels {
 namespace {
 
-namespace baseline {
-#include "kernels/scan.inl"
-}
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-#include "kernels/scan.inl"
-}
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-#include "kernels/scan.inl"
-}
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "kernels/scan.inl"
+#include "simd/per_isa.inl"
 
 template <class Bits, Bits exponent>
 bool any(const void* data, std::int64_t n) {

@@ -34,24 +34,8 @@ void join(LogSum& a, const LogSum& b) {
     a.s = big.s + (1 + small.s) * (small.m == big.m ? 1.0 : std::exp(small.m - big.m));
 }
 
-namespace baseline {
-#include "kernels/softmax.inl"
-}
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-#include "kernels/softmax.inl"
-}
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-#include "kernels/softmax.inl"
-}
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "kernels/softmax.inl"
+#include "simd/per_isa.inl"
 
 template <class T>
 void run(bool log, const void* x, void* y, std::int64_t count, std::int64_t n) {

@@ -4,21 +4,8 @@
 
 namespace wp::simd {
 
-namespace baseline {
-#include "simd/draw.inl"
-}
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-#include "simd/draw.inl"
-}
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-#include "simd/draw.inl"
-}
-WP_END_ISA
-#endif
+#define WP_PER_ISA "simd/draw.inl"
+#include "simd/per_isa.inl"
 
 DrawLoop draw_loop(Draw which) noexcept {
   const DrawLoop* const tables[kIsas] = {baseline::draws, avx2::draws, avx512::draws};

@@ -116,24 +116,8 @@ using UnsignedOf =
                        std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
-namespace baseline {
-#include "simd/map.inl"
-}
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-#include "simd/map.inl"
-}
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-#include "simd/map.inl"
-}
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "simd/map.inl"
+#include "simd/per_isa.inl"
 
 // Loop rows of a functor F with `R apply(T)`, `R apply(T, T)` or `R apply(bool, T, T)`.
 template <class F, class T>

@@ -1,80 +1,23 @@
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "files.hpp"
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <thread>
 
 #include "base/memory.hpp"
-#include "io/csv.hpp"
 #include "kernels/convert.hpp"
-#include "wellposed/wellposed.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
-using wp::Dims;
-using wp::Tensor;
+using Npy = Files;
 
-class Io : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = fs::temp_directory_path() / ("wellposed-io-" + std::to_string(getpid()) + "-" + info->name());
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-    return path(name);
-  }
-  static std::string read(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()));
-  }
-  fs::path directory_;
-};
-
-// An npy file written by hand: version 1.0, header not padded.
-std::string npy(const std::string& descr, bool fortran, const std::string& shape, const std::string& data) {
-  const std::string header =
-      "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
-  std::string out = "\x93NUMPY";
-  out += '\1';
-  out += '\0';
-  out += static_cast<char>(header.size() & 0xff);
-  out += static_cast<char>(header.size() >> 8);
-  return out + header + data;
-}
 std::string bytes(std::initializer_list<int> values) {
   std::string out;
   for (const int v : values) out += static_cast<char>(v);
   return out;
 }
 
-template <class E = wp::FormatError>
-std::string message(const std::string& file, const wp::LoadOptions& options = {}) {
-  try {
-    (void)wp::load(file, options);
-  } catch (const E& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("another exception: ") + e.what();
-  }
-  return "no exception";
-}
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
-
-// ---- npy ----------------------------------------------------------------------------------------------------------
-TEST_F(Io, BringsEveryDtypeBackFromNpyBitForBit) {
+TEST_F(Npy, BringsEveryDtypeBackFromNpyBitForBit) {
   const char pattern[] = {0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0,
                           1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1, 1, 0, 1};
   for (int d = 0; d < wp::kDTypes; ++d) {
@@ -99,7 +42,7 @@ TEST_F(Io, BringsEveryDtypeBackFromNpyBitForBit) {
   }
 }
 
-TEST_F(Io, WritesNpyThatIsVersionOneLittleEndianAndAligned) {
+TEST_F(Npy, WritesNpyThatIsVersionOneLittleEndianAndAligned) {
   wp::save(path("t.npy"), Tensor{{1.0, 2.0, 3.0}});
   const std::string file = read(path("t.npy"));
   EXPECT_EQ(file.substr(0, 8), bytes({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}));
@@ -108,7 +51,7 @@ TEST_F(Io, WritesNpyThatIsVersionOneLittleEndianAndAligned) {
   EXPECT_EQ(file[file.size() - 25], '\n');
 }
 
-TEST_F(Io, KeepsZeroAxesAndZeroLengths) {
+TEST_F(Npy, KeepsZeroAxesAndZeroLengths) {
   for (const Tensor& t : {Tensor(wp::Scalar(2.5)), Tensor::from(std::vector<float>{}, {0}),
                           Tensor::from(std::vector<std::int16_t>{}, {3, 0, 2})}) {
     wp::save(path("t.npy"), t);
@@ -119,7 +62,7 @@ TEST_F(Io, KeepsZeroAxesAndZeroLengths) {
   }
 }
 
-TEST_F(Io, ReadsBigEndianOfEveryWidth) {
+TEST_F(Npy, ReadsBigEndianOfEveryWidth) {
   EXPECT_EQ(wp::load(write("i2.npy", npy(">i2", false, "(2,)", bytes({1, 2, 0xff, 0xfe})))).to_vector<int>(),
             (std::vector<int>{258, -2}));
   EXPECT_EQ(wp::load(write("u4.npy", npy(">u4", false, "(1,)", bytes({0x80, 0, 0, 1})))).item<std::uint32_t>(),
@@ -143,7 +86,7 @@ TEST_F(Io, ReadsBigEndianOfEveryWidth) {
             (std::vector<int>{7, 200}));
 }
 
-TEST_F(Io, ReadsFortranOrderWithTwoAndThreeAxes) {
+TEST_F(Npy, ReadsFortranOrderWithTwoAndThreeAxes) {
   const Tensor two =
       wp::load(write("f.npy", npy("<i2", true, "(2, 3)", bytes({1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0}))));
   EXPECT_EQ(two.shape(), (Dims{2, 3}));
@@ -157,7 +100,7 @@ TEST_F(Io, ReadsFortranOrderWithTwoAndThreeAxes) {
   EXPECT_EQ(wp::load(path("again.npy")).to_vector<int>(), three.to_vector<int>());
 }
 
-TEST_F(Io, ReadsHeadersOfVersionTwoAndThreeAndOfPythonTwo) {
+TEST_F(Npy, ReadsHeadersOfVersionTwoAndThreeAndOfPythonTwo) {
   for (const int major : {2, 3}) {
     std::string file = npy("<u2", false, "(1L,)", bytes({5, 1}));
     file[6] = static_cast<char>(major);
@@ -169,7 +112,7 @@ TEST_F(Io, ReadsHeadersOfVersionTwoAndThreeAndOfPythonTwo) {
   EXPECT_EQ(wp::load(write("b.npy", file + bytes({0, 1}))).to_vector<bool>(), (std::vector<bool>{false, true}));
 }
 
-TEST_F(Io, ShowsLargeFilesInPlaceUnlessAskedToCopy) {
+TEST_F(Npy, ShowsLargeFilesInPlaceUnlessAskedToCopy) {
   std::vector<double> values(1 << 18);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 0.5;
   const Tensor t = Tensor::from(values, {512, 512});
@@ -187,7 +130,7 @@ TEST_F(Io, ShowsLargeFilesInPlaceUnlessAskedToCopy) {
   EXPECT_FALSE(wp::load(path("small.npy")).node()->borrowed);
 }
 
-TEST_F(Io, ShowsLargeFortranFilesInPlaceToo) {
+TEST_F(Npy, ShowsLargeFortranFilesInPlaceToo) {
   std::string data((1 << 20) * 2, '\0');
   data[2] = 1;  // second element of the first column
   std::string file = npy("<i2", true, "(1024, 1024)", "");
@@ -201,7 +144,7 @@ TEST_F(Io, ShowsLargeFortranFilesInPlaceToo) {
   EXPECT_EQ(t.to_vector<int>()[1024], 1);
 }
 
-TEST_F(Io, SaysWhatALyingHeaderPromisesAndWhatTheFileHolds) {
+TEST_F(Npy, SaysWhatALyingHeaderPromisesAndWhatTheFileHolds) {
   std::string file = npy("<f8", false, "(65536, 65536)", "");
   file.insert(file.size() - 1, 128 - file.size(), ' ');
   file[8] = 118;
@@ -213,7 +156,7 @@ TEST_F(Io, SaysWhatALyingHeaderPromisesAndWhatTheFileHolds) {
   EXPECT_SAYS(message(write("w.npy", npy("<f8", false, "(2,)", std::string(17, 'x')))), "1 bytes follow the array");
 }
 
-TEST_F(Io, RefusesSizesThatDoNotExist) {
+TEST_F(Npy, RefusesSizesThatDoNotExist) {
   for (const char* shape : {"(4294967296, 4294967296)", "(9223372036854775807, 2)", "(0, 4611686018427387904, 8)",
                             "(4611686018427387904,)"})
     EXPECT_SAYS(message(write("w.npy", npy("<f8", false, shape, ""))), "promises more than 4 EiB but holds");
@@ -224,7 +167,7 @@ TEST_F(Io, RefusesSizesThatDoNotExist) {
   EXPECT_SAYS(message(write("w.npy", npy("<f8", false, axes + ")", "12345678"))), "more than 64 axes");
 }
 
-TEST_F(Io, RefusesPythonObjectsAndOtherDtypesWithTheReason) {
+TEST_F(Npy, RefusesPythonObjectsAndOtherDtypesWithTheReason) {
   EXPECT_SAYS(message(write("w.npy", npy("|O", false, "(1,)", "x"))), "would run code of the file");
   EXPECT_SAYS(message(write("w.npy", npy("<U3", false, "(1,)", "x"))), "it holds text");
   EXPECT_SAYS(message(write("w.npy", npy("<M8[s]", false, "(1,)", "x"))), "dates or durations");
@@ -239,7 +182,7 @@ TEST_F(Io, RefusesPythonObjectsAndOtherDtypesWithTheReason) {
               "a bool is stored as 0 or 1; found 2");
 }
 
-TEST_F(Io, NamesTheByteAtWhichAHeaderIsWrong) {
+TEST_F(Npy, NamesTheByteAtWhichAHeaderIsWrong) {
   EXPECT_SAYS(message(write("w.npy", "")), "at byte 0: the file is empty");
   EXPECT_SAYS(message(write("w.npy", "PK\3\4 something else")),
               "at byte 0: not an npy file: it begins with 'PK\\x03\\x04");
@@ -265,7 +208,7 @@ TEST_F(Io, NamesTheByteAtWhichAHeaderIsWrong) {
 
 // Every sample cut at every byte, and with every single bit turned: a typed error, or a tensor of the size the bytes
 // say.
-TEST_F(Io, SurvivesEveryTruncationAndEveryBitFlip) {
+TEST_F(Npy, SurvivesEveryTruncationAndEveryBitFlip) {
   const std::vector<std::pair<std::string, std::string>> samples{
       {"a.npy", npy("<f8", false, "(2, 3)", std::string(48, 'x'))},
       {"b.npy", npy("|b1", true, "(2, 2)", bytes({0, 1, 1, 0}))},
@@ -293,161 +236,6 @@ TEST_F(Io, SurvivesEveryTruncationAndEveryBitFlip) {
       attempt(damaged);
     }
   }
-}
-
-// ---- files --------------------------------------------------------------------------------------------------------
-TEST_F(Io, LeavesTheOldFileAndNothingElseWhenSavingFails) {
-  wp::save(path("t.csv"), Tensor{{1, 2}});
-  const std::string before = read(path("t.csv"));
-  EXPECT_THROW(wp::save(path("t.csv"), Tensor::from(std::vector<float>(8), {2, 2, 2})), wp::ShapeError);
-  EXPECT_THROW(wp::save(path("t.csv"), Tensor{wp::complex128(1, 2)}), wp::DtypeError);
-  EXPECT_EQ(read(path("t.csv")), before);
-  EXPECT_EQ(files(), 1U);
-}
-
-TEST_F(Io, RaisesForMadeInfAndNotForGivenAndWritesNothing) {
-  const Tensor made = wp::log(Tensor{1.0, 0.0});
-  try {
-    wp::save(path("t.npy"), made);
-    FAIL() << "a made -inf was saved in silence";
-  } catch (const wp::NonFiniteError& e) {
-    EXPECT_EQ(e.finding().op, "save");
-    EXPECT_SAYS(std::string(e.what()), "log");
-  }
-  EXPECT_EQ(files(), 0U);
-  const double inf = std::numeric_limits<double>::infinity();
-  wp::save(path("t.npy"), Tensor{1.0, inf});
-  const Tensor back = wp::load(path("t.npy"));
-  EXPECT_EQ(back.to_vector<double>(), (std::vector<double>{1.0, inf}));  // given: leaves in silence
-}
-
-TEST_F(Io, SaysWhyAFileCannotBeOpenedOrWritten) {
-  EXPECT_SAYS(message<wp::FileError>(path("none.npy")), "cannot be opened: No such file or directory");
-  EXPECT_SAYS(message<wp::FileError>(directory_.string()), "Is a directory");
-  EXPECT_THROW(wp::save(path("no/such/t.npy"), Tensor{1.0}), wp::FileError);
-  EXPECT_THROW(wp::save(directory_.string() + "/", Tensor{1.0}), wp::ArgumentError);
-  fs::create_directory(path("d.npy"));
-  EXPECT_THROW(wp::save(path("d.npy"), Tensor{1.0}), wp::FileError);
-  EXPECT_THROW(wp::save(path("t.xyz"), Tensor{1.0}), wp::ArgumentError);
-  EXPECT_THROW(wp::save(path("t.npy"), Tensor()), wp::ArgumentError);
-  EXPECT_SAYS(message(write("t.xyz", "hello")), "does not end in one of .npy, .csv, .tsv");
-  EXPECT_EQ(files(), 2U);
-}
-
-TEST_F(Io, SaysThatADiskIsFull) {
-  fs::create_symlink("/dev/full", path("full.npy"));
-  try {
-    wp::save(path("full.npy"), Tensor{1.0});
-    FAIL() << "a full device took the bytes";
-  } catch (const wp::FileError& e) {
-    EXPECT_SAYS(std::string(e.what()), "No space left on device");
-  }
-}
-
-TEST_F(Io, WritesThroughLinksAndKeepsTheMode) {
-  write("real.npy", "old");
-  ASSERT_EQ(chmod(path("real.npy").c_str(), 0640), 0);
-  fs::create_symlink("real.npy", path("link.npy"));
-  wp::save(path("link.npy"), Tensor{1.0, 2.0});
-  EXPECT_TRUE(fs::is_symlink(path("link.npy")));
-  EXPECT_EQ(wp::load(path("real.npy")).to_vector<double>(), (std::vector<double>{1, 2}));
-  struct stat info {};
-  ASSERT_EQ(stat(path("real.npy").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777U, 0640U);
-  EXPECT_EQ(files(), 2U);
-}
-
-TEST_F(Io, ReadsAPipeAndKnowsNpyByItsFirstBytes) {
-  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  const std::string file = npy("<i4", false, "(50000,)", std::string(200000, '\1'));
-  std::thread writer([&] { std::ofstream(path("pipe"), std::ios::binary) << file; });
-  const Tensor t = wp::load(path("pipe"));
-  writer.join();
-  EXPECT_EQ(t.shape(), (Dims{50000}));
-  EXPECT_EQ(t.to_vector<int>().back(), 0x01010101);
-}
-
-// ---- csv ----------------------------------------------------------------------------------------------------------
-TEST_F(Io, KeepsIntegersAndTurnsTheRestToFloats) {
-  const Tensor whole = wp::load(write("t.csv", "1,-2,+3\n9223372036854775807,-9223372036854775808,0\n"));
-  EXPECT_EQ(whole.dtype(), wp::i64);
-  EXPECT_EQ(whole.shape(), (Dims{2, 3}));
-  EXPECT_EQ(whole.to_vector<std::int64_t>(),
-            (std::vector<std::int64_t>{1, -2, 3, std::numeric_limits<std::int64_t>::max(),
-                                       std::numeric_limits<std::int64_t>::min(), 0}));
-  const Tensor mixed = wp::load(write("t.csv", "1,2\n3,4.5"));
-  EXPECT_EQ(mixed.dtype(), wp::f64);
-  EXPECT_EQ(mixed.to_vector<double>(), (std::vector<double>{1, 2, 3, 4.5}));
-  EXPECT_EQ(wp::load(write("t.csv", "9223372036854775808\n")).dtype(), wp::f64);
-  EXPECT_EQ(wp::load(write("t.csv", "0.1,1e-320,-0.0,inf,-Infinity")).to_vector<double>(),
-            (std::vector<double>{0.1, 1e-320, -0.0, HUGE_VAL, -HUGE_VAL}));
-}
-
-TEST_F(Io, GivesNanForMissingValues) {
-  const Tensor t = wp::load(write("t.csv", "1,,3\nNA,null,nan\n,\"\",N/A\n"));
-  EXPECT_EQ(t.shape(), (Dims{3, 3}));
-  const std::vector<double> v = t.to_vector<double>();  // given: leaves in silence
-  EXPECT_EQ(v[0], 1);
-  for (const std::size_t i : {1U, 3U, 4U, 5U, 6U, 7U, 8U}) EXPECT_TRUE(std::isnan(v[i])) << i;
-  const Tensor column = wp::load(write("t.csv", "\n1.5\n\n2.5\n\n# end\n\n"));
-  EXPECT_EQ(column.shape(), (Dims{3, 1}));
-  EXPECT_TRUE(std::isnan(column.to_vector<double>()[1]));
-}
-
-TEST_F(Io, FindsTheDelimiterAndTheHeader) {
-  const std::vector<double> want{1.5, 2, -3, 4};
-  for (const char* text : {"1.5,2\n-3,4\n", "a,b\n1.5,2\n-3,4\n",
-                           "\xef\xbb\xbf"
-                           "a;b\r\n1.5;2\r\n-3;4\r\n",
-                           "1.5\t2\n-3\t4", "1.5|2\n-3|4\n", "  1.5   2  \n-3 4\n",
-                           "# note\nx y,z\n1.5 , 2\n\n-3,4\n", "\"a,b\",\"c\nd\"\n\"1.5\",\"2\"\n-3,\"4\"\n"}) {
-    const Tensor t = wp::load(write("t.csv", text));
-    EXPECT_EQ(t.shape(), (Dims{2, 2})) << text;
-    EXPECT_EQ(t.to_vector<double>(), want) << text;
-  }
-  EXPECT_EQ(wp::load(write("t.csv", "my value\n1\n2\n")).shape(), (Dims{2, 1}));
-  EXPECT_EQ(wp::load(write("t.csv", "a;b;c\n")).shape(), (Dims{0, 3}));
-  EXPECT_EQ(wp::load(write("t.csv", "2019,2020\n1,2\n"), {.header = true}).shape(), (Dims{1, 2}));
-  EXPECT_EQ(wp::load(write("t.csv", "1:2\n3:4\n"), {.delimiter = ':'}).shape(), (Dims{2, 2}));
-}
-
-TEST_F(Io, NamesLineColumnAndByteOfWhatIsNotANumber) {
-  EXPECT_SAYS(message(write("t.csv", "a,b\n1,2\n3,x y\n")),
-              "at byte 10: line 3, column 2 (b): 'x y' is not a number.");
-  EXPECT_SAYS(message(write("t.csv", "1,2\n3\n")), "at byte 4: line 2 has 1 field, line 1 has 2");
-  EXPECT_SAYS(message(write("t.csv", "1;2\n1,5;2\n")), "write a point");
-  EXPECT_SAYS(message(write("t.csv", "1st,2nd\n1,2\n")), "with header = true");
-  EXPECT_SAYS(message(write("t.csv", "1,1e400\n")), "beyond the largest f64");
-  EXPECT_SAYS(message(write("t.csv", "1,\"2\n3"), {.delimiter = ','}), "a quoted field does not end");
-  EXPECT_SAYS(message(write("t.csv", "1,\"2\"3\n"), {.delimiter = ','}), "text follows a closing quote");
-  EXPECT_SAYS(message(write("t.csv",
-                            "\xff\xfe"
-                            "1\0")),
-              "UTF-16");
-  EXPECT_SAYS(message(write("t.csv", "\n# nothing\n")), "no record of numbers");
-  EXPECT_SAYS(message(write("t.csv", "")), "no record of numbers");
-  EXPECT_SAYS(message(write("t.csv", "a,b\n1,2\n"), {.header = false}), "'a' is not a number");
-}
-
-TEST_F(Io, ReadsBackWhatItWroteAsText) {
-  const std::vector<double> values{0.1, 1, -0.0, 1e300, 5e-324, 1.0 / 3, 123456789, 1e22, -2.5};
-  wp::save(path("t.csv"), Tensor::from(values, {3, 3}), {.names = {"a", "b c", "say \"hi\""}});
-  EXPECT_EQ(read(path("t.csv")).substr(0, 26), "a,\"b c\",\"say \"\"hi\"\"\"\n0.1,1");
-  const Tensor back = wp::load(path("t.csv"));
-  EXPECT_EQ(back.dtype(), wp::f64);
-  EXPECT_EQ(back.to_vector<double>(), values);
-  EXPECT_TRUE(std::signbit(back.to_vector<double>()[2]));
-  wp::save(path("t.tsv"), Tensor{{1, 2}, {3, 4}});
-  EXPECT_EQ(read(path("t.tsv")), "1\t2\n3\t4\n");
-  wp::save(path("t.csv"), Tensor{1.0F, 0.1F, std::numeric_limits<float>::quiet_NaN()});
-  EXPECT_EQ(read(path("t.csv")), "1.0\n0.1\nnan\n");
-  wp::save(path("t.csv"), wp::permute_dims(Tensor{{1, 2, 3}, {4, 5, 6}}, {1, 0}));
-  EXPECT_EQ(read(path("t.csv")), "1,4\n2,5\n3,6\n");
-  wp::save(path("t.csv"), Tensor(wp::Scalar(7)));
-  EXPECT_EQ(read(path("t.csv")), "7\n");
-  EXPECT_THROW(wp::save(path("t.csv"), Tensor::from(std::vector<float>{}, {0, 3})), wp::ShapeError);
-  wp::save(path("t.csv"), Tensor::from(std::vector<float>{}, {0, 2}), {.names = {"a", "b"}});
-  EXPECT_EQ(wp::load(path("t.csv")).shape(), (Dims{0, 2}));
 }
 
 }  // namespace
