@@ -14,33 +14,8 @@ namespace {
 
 constexpr std::int64_t kBase = 64;  // rows factored without recursion
 
-namespace baseline {
-using namespace simd::baseline;
-#include "kernels/lines.inl"
-
-#include "kernels/cholesky.inl"
-}  // namespace baseline
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-using namespace simd::avx2;
-#include "kernels/lines.inl"
-
-#include "kernels/cholesky.inl"
-}  // namespace avx2
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-using namespace simd::avx512;
-#include "kernels/lines.inl"
-
-#include "kernels/cholesky.inl"
-}  // namespace avx512
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "kernels/cholesky.inl"
+#include "simd/per_isa.inl"
 
 template <class T>
 std::int64_t factor_rows(std::int64_t first, std::int64_t end, std::int64_t width, T* a) {

@@ -1,4 +1,4 @@
-// Included once per instruction set, after lines.inl.
+#include "kernels/lines.inl"
 
 // Rows first … end − 1 of U in A = UᴴU by elimination among themselves, in the place of A: rows of `width` numbers
 // (whole packs), kBase apart. Returns the first row whose pivot is not positive, or −1.

@@ -1,4 +1,5 @@
-// Included once per instruction set, with its packs: packs from and to memory of any alignment.
+// Included once per instruction set: packs from and to memory of any alignment.
+using namespace simd::WP_ISA;
 
 template <class R>
 struct UnalignedPack {

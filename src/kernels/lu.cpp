@@ -19,33 +19,8 @@ constexpr int kLine = 64;                    // bytes of a row of the narrowest 
 constexpr std::int64_t kPanelBytes = 512;    // of a row of the panels that are factored in a copy
 constexpr std::int64_t kSwapColumns = 4096;  // bytes of rows swapped by one task
 
-namespace baseline {
-using namespace simd::baseline;
-#include "kernels/lines.inl"
-
-#include "kernels/lu.inl"
-}  // namespace baseline
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-using namespace simd::avx2;
-#include "kernels/lines.inl"
-
-#include "kernels/lu.inl"
-}  // namespace avx2
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-using namespace simd::avx512;
-#include "kernels/lines.inl"
-
-#include "kernels/lu.inl"
-}  // namespace avx512
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "kernels/lu.inl"
+#include "simd/per_isa.inl"
 
 template <class T>
 std::int64_t factor_line(std::int64_t m, std::int64_t n, T* a, std::int64_t row, std::int64_t* pivots) {

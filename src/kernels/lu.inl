@@ -1,4 +1,4 @@
-// Included once per instruction set, after lines.inl.
+#include "kernels/lines.inl"
 
 // |x|, or |re| + |im|: what pivots are chosen by.
 template <class R>

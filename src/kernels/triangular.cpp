@@ -10,33 +10,8 @@
 namespace wp::kernels {
 namespace {
 
-namespace baseline {
-using namespace simd::baseline;
-#include "kernels/lines.inl"
-
-#include "kernels/triangular.inl"
-}  // namespace baseline
-#if defined(__x86_64__)
-WP_BEGIN_AVX2
-namespace avx2 {
-using namespace simd::avx2;
-#include "kernels/lines.inl"
-
-#include "kernels/triangular.inl"
-}  // namespace avx2
-WP_END_ISA
-WP_BEGIN_AVX512
-namespace avx512 {
-using namespace simd::avx512;
-#include "kernels/lines.inl"
-
-#include "kernels/triangular.inl"
-}  // namespace avx512
-WP_END_ISA
-#else
-namespace avx2 = baseline;
-namespace avx512 = baseline;
-#endif
+#define WP_PER_ISA "kernels/triangular.inl"
+#include "simd/per_isa.inl"
 
 constexpr std::int64_t kBase = 64;        // real rows solved by substitution
 constexpr std::int64_t kStrips = 4;       // strips of a product's width side by side

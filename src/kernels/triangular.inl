@@ -1,4 +1,4 @@
-// Included once per instruction set, after lines.inl.
+#include "kernels/lines.inl"
 
 // Substitution in a few rows: X[i] = (X[i] − Σ_{j<i} A[i, j] X[j]) / d[i]. A is real with rows of a_row; complex rows
 // are pairs of real ones, and the block of a pair on the diagonal is left to the division. X has rows of `width`,
