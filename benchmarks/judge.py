@@ -31,9 +31,13 @@ def peer_call(name, op, dtype, shape):
     import numpy as np
     rng = np.random.default_rng(1)
     x, y = (rng.uniform(0.1, 1, shape).astype({"f32": "float32", "f64": "float64"}[dtype]) for _ in range(2))
-    if op == "cholesky_factor":
+    function = op.removeprefix("linalg.")
+    if op in ("cholesky_factor", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"):
         x = (x + x.T) / 2 + shape[0] * np.eye(shape[0], dtype=x.dtype)
     if name == "numpy":
+        if op.startswith("linalg."):
+            f, more = getattr(np.linalg, function), (y[0],) if function == "solve" else ()
+            return lambda: f(x, *more)
         calls = {"lu_solve": lambda: np.linalg.solve(x, y), "lu_inverse": lambda: np.linalg.inv(x),
                  "cholesky_factor": lambda: np.linalg.cholesky(x),
                  "relu": lambda: np.maximum(x, 0), "all_finite": lambda: np.isfinite(x).all(), "matmul": lambda: x @ y,
@@ -42,6 +46,9 @@ def peer_call(name, op, dtype, shape):
     import torch
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     a, b = torch.from_numpy(x), torch.from_numpy(y)
+    if op.startswith("linalg."):
+        f, more = getattr(torch.linalg, function), (b[0],) if function == "solve" else ()
+        return lambda: f(a, *more)
     calls = {"lu_factor": lambda: torch.linalg.lu_factor(a), "lu_solve": lambda: torch.linalg.solve(a, b),
              "lu_inverse": lambda: torch.linalg.inv(a), "cholesky_factor": lambda: torch.linalg.cholesky(a),
              "all_finite": lambda: torch.isfinite(a).all(), "matmul": lambda: a @ b, "softmax": lambda: torch.softmax(a, -1),

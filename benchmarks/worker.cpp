@@ -122,8 +122,16 @@ wp::Attr default_of(const wp::AttrSpec& spec) {
   return spec.type == wp::AttrType::ints ? wp::Attr(wp::Dims{-1}) : wp::Attr(-1);
 }
 
-std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
+// Symmetric with a large diagonal: every decomposition exists, and is none of the easy ones.
+wp::Tensor symmetric_operand(wp::DType dtype, const wp::Dims& shape) {
   const wp::Tensor x = operand(dtype, shape, 1);
+  return (x + wp::matrix_transpose(x)) / 2.0 +
+         wp::eye(shape.back(), {.dtype = dtype}) * static_cast<double>(shape.back());
+}
+
+std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
+  const bool symmetric = name == "linalg.cholesky" || name == "linalg.eigh" || name == "linalg.eigvalsh";
+  const wp::Tensor x = symmetric ? symmetric_operand(dtype, shape) : operand(dtype, shape, 1);
   if (name == "copy") return copy_bytes(x);
   if (name == "read") return read_bytes(x);
   if (name == "all_finite") return [x] { (void)wp::kernels::any_nonfinite(x.dtype(), x.node()->data, x.size()); };
@@ -135,9 +143,10 @@ std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::
   std::vector<wp::Attr> attrs;
   for (const wp::AttrSpec& spec : op->attrs) attrs.push_back(default_of(spec));
   const std::size_t count = op->params.size();
-  return [x, y, op, attrs, count] {
-    const wp::Tensor* const in[] = {&x, &y};
-    (void)wp::call1(*op, wp::Inputs(in, count), attrs, {});
+  const wp::Tensor b = name == "linalg.solve" ? operand(dtype, {shape.back()}, 3) : y;
+  return [x, b, op, attrs, count] {
+    const wp::Tensor* const in[] = {&x, &b};
+    (void)wp::call(*op, wp::Inputs(in, count), attrs, {});
   };
 }
 

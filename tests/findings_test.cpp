@@ -149,6 +149,56 @@ const std::vector<Row>& rows() {
        [] {
          use(v[{Tensor{true, false}}]);
        }},
+      {"WP-LIN-001",
+       [] {
+         use(linalg::inv(Tensor{{1.0, HUGE_VAL}, {0.0, 1.0}}));
+       },
+       [] {
+         use(linalg::inv(Tensor{{1.0, 1e300}, {0.0, 1.0}}));
+       }},
+      {"WP-LIN-002",
+       [] {
+         use(linalg::inv(Tensor{{1.0, 1.0}, {1.00001, 1.00001}}));
+       },
+       [] {
+         use(linalg::inv(Tensor{{1.0, 1.0}, {1.00001, 1.00002}}));
+       }},
+      {"WP-LIN-003",
+       [] {
+         use(linalg::inv(Tensor{{1.0, 1.0}, {1.0, 1.0 + 1e-13}}, {.refine = false}));
+       },
+       [] {
+         use(linalg::inv(Tensor{{1.0, 1.0}, {1.0, 1.0 + 1e-9}}, {.refine = false}));
+       }},
+      {"WP-LIN-004",
+       [] {
+         use(linalg::cholesky(Tensor{{1.0, 2.0}, {2.0, 1.0}}));
+       },
+       [] {
+         use(linalg::cholesky(Tensor{{1.0, 2.0}, {2.0, 5.0}}));
+       }},
+      {"WP-LIN-006",
+       [] {
+         use(linalg::eigvalsh(Tensor{{1.0, 2.0}, {3.0, 1.0}}));
+       },
+       [] {
+         use(linalg::eigvalsh(Tensor{{1.0, 2.0}, {3.0, 1.0}}, {.uplo = "lower"}));
+       }},
+      {"WP-LIN-007",
+       [] {
+         use(linalg::det(Tensor{{1e200, 0.0}, {0.0, 1e200}}));
+       },
+       [] {
+         use(linalg::slogdet(Tensor{{1e200, 0.0}, {0.0, 1e200}}).logabsdet);
+       }},
+      {"WP-LIN-008",
+       [] {
+         use(linalg::solve(Tensor{{1.0, 1.0}, {1.0, 1.0 + 0x1p-52}}, Tensor{1.0, 2.0},
+                           {.certify = true, .accuracy = "high"}));
+       },
+       [] {
+         use(linalg::solve(Tensor{{1.0, 1.0}, {1.0, 1.0 + 1e-9}}, Tensor{1.0, 2.0}, {.certify = true}));
+       }},
       {"WP-MEM-001", [] { use(zeros({1'000'000'000'000'000})); }, [] { use(zeros({1000})); }},
       {"WP-MEM-002",
        [] {
@@ -210,6 +260,10 @@ const std::vector<Row>& rows() {
          use(einsum("ij,kj", {m, m}));
        }},
       {"WP-SHP-014", [] { use(matmul(m, m)); }, [] { use(matmul(m, matrix_transpose(m))); }},
+      {"WP-SHP-016", [] { use(linalg::inv(m)); }, [] { use(linalg::inv(Tensor{{1.0}})); }},
+      {"WP-SHP-017", [] { use(linalg::solve(Tensor{{2.0}}, v)); },
+       [] { use(linalg::solve(Tensor{{2.0}}, Tensor{1.0})); }},
+      {"WP-SHP-018", [] { use(linalg::svdvals(v)); }, [] { use(linalg::svdvals(m)); }},
   };
   return all;
 }

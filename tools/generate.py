@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes what is derived from the op table: public headers, their definitions, the op reference and ops.json.
 
-    tools/generate.py --cli build/release/bin/wellposed --tree .           writes
-    tools/generate.py --cli build/release/bin/wellposed --tree . --check   fails when a file differs
+    tools/generate.py --ops build/release/bin/wp_print_ops --tree .           writes
+    tools/generate.py --ops build/release/bin/wp_print_ops --tree . --check   fails when a file differs
 """
 import argparse
 import json
@@ -243,11 +243,11 @@ def reference(groups):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cli", required=True)
+    parser.add_argument("--ops", required=True, help="the executable wp_print_ops")
     parser.add_argument("--tree", type=pathlib.Path, required=True)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    raw = subprocess.run([options.cli, "ops", "--json"], check=True, capture_output=True, text=True).stdout
+    raw = subprocess.run([options.ops], check=True, capture_output=True, text=True).stdout
     groups = {}
     for op in json.loads(raw)["ops"]:
         groups.setdefault(op["group"], []).append(Function(op))

@@ -37,6 +37,7 @@ struct Member {
   double forward_error = unknown, backward_error = unknown;  // of the answer, relative to its largest element
   bool certified = false;                                    // forward_error is a proved bound
   double ridge = unknown;                                    // λ that was used
+  double freedom = unknown;                                  // effective degrees of freedom that it left
   double growth = unknown;                                   // of pivots
   Tensor null_vector;                                        // of a singular matrix
   std::string dependent;                                     // "row 1 = 1.00001 × row 0"

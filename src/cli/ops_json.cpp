@@ -8,7 +8,8 @@
 namespace wp::cli {
 namespace {
 
-constexpr const char* attr_types[] = {"none", "boolean", "integer", "real", "scalar", "dtype", "ints", "text", "setting", "texts"};
+constexpr const char* attr_types[] = {"none",  "boolean", "integer", "real",    "scalar",
+                                      "dtype", "ints",    "text",    "setting", "texts"};
 
 json dtypes(Kinds k) {
   json out = json::array();
@@ -35,18 +36,10 @@ json op_json(const Op& op) {
                      {"choices", a.choices},
                      {"nullable", a.nullable},
                      {"doc", a.doc}});
-  return {{"name", op.name},
-          {"namespace", op.ns},
-          {"group", op.group},
-          {"doc", op.doc},
-          {"params", params},
-          {"attrs", attrs},
-          {"outputs", op.outputs},
-          {"operator", op.operator_},
-          {"diagnoses", op.diagnoses},
-          {"domain", op.domain},
-          {"branches", op.branches},
-          {"no_derivative", op.no_derivative}};
+  return {{"name", op.name},       {"namespace", op.ns},       {"group", op.group},
+          {"doc", op.doc},         {"params", params},         {"attrs", attrs},
+          {"outputs", op.outputs}, {"operator", op.operator_}, {"diagnoses", op.diagnoses},
+          {"domain", op.domain},   {"branches", op.branches},  {"no_derivative", op.no_derivative}};
 }
 
 // JSON has no infinities.
@@ -66,8 +59,7 @@ json attr_json(const Attr& a) {
     case AttrType::dtype: return name(a.dtype());
     case AttrType::ints: return std::vector<std::int64_t>(a.ints().begin(), a.ints().end());
     case AttrType::text: return a.text();
-    case AttrType::setting:
-      return a.is_number() ? number_json(a.real()) : json(a.text());
+    case AttrType::setting: return a.is_number() ? number_json(a.real()) : json(a.text());
     case AttrType::texts: return a.texts();
   }
   return nullptr;

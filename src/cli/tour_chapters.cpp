@@ -69,6 +69,33 @@ void blame(Show& show) {
   show(meant);
 }
 
+void inverse(Show& show) {
+  show.words(
+      "A matrix that has no inverse is refused, with the reason: here one row is a multiple of the other, exactly.");
+  const Tensor a{{1.0, 1.0}, {1.00001, 1.00001}};
+  try {
+    show(linalg::inv(a));
+  } catch (const SingularMatrix& error) {
+    show(error.what());
+  }
+  show.words(
+      "Through the singular values, what counts as zero is said; or the problem is regularised, λ given or found.");
+  show(linalg::svdvals(a));
+  show(linalg::pinv(a, {.atol = 1e-10}));
+  show(linalg::inv(a, {.ridge = 1e-6}));
+  show(max(abs(linalg::inv(a, {.ridge = "auto"}) - linalg::pinv(a))));
+  show.words("One bad member of a batch does not take the others with it.");
+  Tensor many = broadcast_to(Tensor{{4.0, 1.0}, {2.0, 3.0}}, {1000, 2, 2});
+  many[{17}] = a;
+  const auto [value, diagnosis] = linalg::diagnosed::inv(many);
+  show(diagnosis.text());
+  show(sum(all(isfinite(value), {.axis = {1, 2}})));
+  show.words("Badly scaled is not ill-posed, and a bound can be proved.");
+  const auto answer =
+      linalg::diagnosed::solve(Tensor{{1e150, 2.0}, {3.0, 1e-140}}, Tensor{1.0, 1.0}, {.certify = true});
+  show(answer.diagnosis.text());
+}
+
 void files(Show& show) {
   show.words("Files are whole or not there, and none is trusted: this one is cut short after it was written.");
   const std::string name = "wellposed-tour-" + std::to_string(getpid()) + ".npy";
@@ -94,6 +121,7 @@ void machine(Show& show) {
 std::span<const Chapter> chapters() {
   static constexpr Chapter table[] = {{"Tensors", tensors},
                                       {"An Inf, and where it came from", blame},
+                                      {"An inverse that refuses, and says why", inverse},
                                       {"Files that lie", files},
                                       {"This machine", machine}};
   return table;

@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 6> statuses{"ok",      "ill_conditioned",
                                                    "not_spd", "not_converged"};
 constexpr std::array<std::string_view, 6> structures{"general",          "symmetric",        "positive definite",
                                                      "lower triangular", "upper triangular", "diagonal"};
-constexpr std::array<std::string_view, 10> methods{"none", "LU",   "Cholesky", "LDLᵀ", "substitution",
-                                                   "SVD",  "pinv", "ridge",    "QR",   "eigenvalues"};
+constexpr std::array<std::string_view, 11> methods{"none", "LU",    "Cholesky", "LDLᵀ",        "substitution", "SVD",
+                                                   "pinv", "ridge", "QR",       "eigenvalues", "113-bit LU"};
 
 const Diagnosis::State& nothing() {
   static const auto* const state = new Diagnosis::State;
@@ -87,6 +87,7 @@ nlohmann::ordered_json member_json(const Member& m) {
           {"backward_error", number(m.backward_error)},
           {"certified", m.certified},
           {"ridge", number(m.ridge)},
+          {"freedom", number(m.freedom)},
           {"growth", number(m.growth)},
           {"null_vector", list(m.null_vector)},
           {"dependent", m.dependent},

@@ -86,6 +86,12 @@ std::string sentence(const Diagnosis::State& s, const Member& m) {
   if (!std::isnan(m.digits)) out += say(" ", std::lround(std::floor(m.digits)), " digits.");
   if (!std::isnan(m.rcond)) out += say(" rcond ", few_digits(m.rcond), ".");
   if (!m.method.empty() && m.method != "none") out += say(" ", m.structure, ", by ", m.method, ".");
+  if (!std::isnan(m.rank_gap)) {
+    out += say(" rank ", m.rank, " (the next singular value is ", few_digits(m.rank_gap), " times smaller).");
+    if (m.rank_gap < 100) out += " Another rank is as plausible.";
+  }
+  if (!std::isnan(m.ridge))
+    out += say(" λ = ", few_digits(m.ridge), ", ", few_digits(m.freedom), " effective degrees of freedom.");
   if (m.certified) out += say(" Error proved below ", few_digits(m.forward_error), ".");
   return out;
 }
@@ -105,6 +111,7 @@ Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
   m.backward_error = v.backward_error;
   m.certified = v.certified;
   m.ridge = v.ridge;
+  m.freedom = v.freedom;
   m.growth = v.growth;
   if (state.matrix.defined() && v.status != Status::nonfinite_input) {
     const bool complex = is_complex(state.matrix.dtype());

@@ -43,6 +43,20 @@ double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t l
   return v;
 }
 
+AttrSpec atol_attr() {
+  return {.name = "atol",
+          .type = AttrType::real,
+          .fallback = 0.0,
+          .doc = "Singular values up to atol count as zero too."};
+}
+
+Cutoff cutoff_of(const Call& c, std::size_t first, DType dtype, std::int64_t longest) {
+  const double atol = c.attr(first + 1).real();
+  if (!(atol >= 0)) refuse<ArgumentError>("WP-ARG-001", say("atol must not be negative; got ", atol, "."));
+  // An absolute threshold alone means just that.
+  return {c.attr(first) || atol == 0 ? tolerance_of(c, first, dtype, longest) : 0, atol};
+}
+
 std::vector<AttrSpec> decomposition_attrs(std::vector<AttrSpec> own) {
   own.push_back(policy_attr());
   own.push_back({.name = "accuracy",

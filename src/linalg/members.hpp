@@ -46,6 +46,13 @@ AttrSpec policy_attr();
 Policy policy_of(const Call& c, std::size_t attr);
 // rtol: what singular values are compared with, relative to the largest; none: max(m, n)·eps of the dtype.
 AttrSpec rtol_attr();
+AttrSpec atol_attr();
+// Below what singular values count as zero: rtol·σ₁ or atol, the larger; from two attributes.
+struct Cutoff {
+  double rtol, atol;
+  double operator()(double largest) const { return std::max(rtol * largest, atol); }
+};
+Cutoff cutoff_of(const Call& c, std::size_t first, DType dtype, std::int64_t longest);
 double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t longest);
 
 // Attributes of decompositions: policy_attr and accuracy, after the room's own.

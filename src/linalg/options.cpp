@@ -37,48 +37,65 @@ double amount(const Call& c, std::size_t i) {
 
 }  // namespace
 
+std::vector<AttrSpec> ridge_attrs(std::vector<AttrSpec> before, std::vector<AttrSpec> after) {
+  before.push_back({.name = "ridge",
+                    .type = AttrType::setting,
+                    .doc = "λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.",
+                    .choices = list(ridge_rules)});
+  before.push_back({.name = "noise",
+                    .type = AttrType::real,
+                    .fallback = 0.0,
+                    .doc = "For ridge = \"discrepancy\": the norm of the noise in b."});
+  before.insert(before.end(), after.begin(), after.end());
+  return before;
+}
+
+Ridge ridge_of(const Call& c, std::size_t first) {
+  Ridge r;
+  if (const Attr& ridge = c.attr(first)) {
+    r.rule = ridge.is_number() ? RidgeRule::given
+                               : chosen<RidgeRule>(ridge_rules, ridge.text(), static_cast<int>(RidgeRule::automatic));
+    if (ridge.is_number()) r.given = amount(c, first);
+  }
+  r.noise = amount(c, first + 1);
+  return r;
+}
+
 std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
-  const std::vector<AttrSpec> shared{
-      {.name = "if_ill",
-       .type = AttrType::text,
-       .fallback = "raise",
-       .doc = "What becomes of a matrix that is singular to working precision.",
-       .choices = list(policies)},
-      {.name = "ridge",
-       .type = AttrType::setting,
-       .doc = "λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.",
-       .choices = list(ridge_rules)},
-      {.name = "noise",
-       .type = AttrType::real,
-       .fallback = 0.0,
-       .doc = "For ridge = \"discrepancy\": the norm of the noise in b."},
-      {.name = "shift", .type = AttrType::real, .fallback = 0.0, .doc = "λ: use A + λ I (A symmetric)."},
-      {.name = "assume",
-       .type = AttrType::text,
-       .fallback = "detect",
-       .doc = "The structure of A; detect looks for it.",
-       .choices = list(structures)},
-      {.name = "refine",
-       .type = AttrType::boolean,
-       .doc = "Improve the answer with residuals in twice the precision; none: when it pays."},
-      {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},
-      {.name = "min_digits", .type = AttrType::real, .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."},
-      {.name = "names", .type = AttrType::texts, .doc = "Labels of the rows and columns, for messages."},
-  };
-  own.insert(own.end(), shared.begin(), shared.end());
-  return own;
+  own.push_back({.name = "if_ill",
+                 .type = AttrType::text,
+                 .fallback = "raise",
+                 .doc = "What becomes of a matrix that is singular to working precision.",
+                 .choices = list(policies)});
+  return ridge_attrs(
+      std::move(own),
+      {
+          {.name = "shift", .type = AttrType::real, .fallback = 0.0, .doc = "λ: use A + λ I (A symmetric)."},
+          {.name = "assume",
+           .type = AttrType::text,
+           .fallback = "detect",
+           .doc = "The structure of A; detect looks for it.",
+           .choices = list(structures)},
+          {.name = "refine",
+           .type = AttrType::boolean,
+           .doc = "Improve the answer with residuals in twice the precision; none: when it pays."},
+          {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},
+          {.name = "min_digits",
+           .type = AttrType::real,
+           .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."},
+          {.name = "names", .type = AttrType::texts, .doc = "Labels of the rows and columns, for messages."},
+          {.name = "accuracy",
+           .type = AttrType::text,
+           .fallback = "normal",
+           .doc = "high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.",
+           .choices = {"normal", "high"}},
+      });
 }
 
 Options options_of(const Call& c, std::size_t first) {
   Options o;
   o.if_ill = chosen<Policy>(policies, c.attr(first).text());
-  if (const Attr& ridge = c.attr(first + 1)) {
-    o.ridge_rule = ridge.is_number()
-                       ? RidgeRule::given
-                       : chosen<RidgeRule>(ridge_rules, ridge.text(), static_cast<int>(RidgeRule::automatic));
-    if (ridge.is_number()) o.ridge = amount(c, first + 1);
-  }
-  o.noise = amount(c, first + 2);
+  o.ridge = ridge_of(c, first + 1);
   o.shift = c.attr(first + 3).real();
   if (!std::isfinite(o.shift)) refuse<ArgumentError>("WP-ARG-001", say("shift must be finite; got ", o.shift, "."));
   o.assume = chosen<Assume>(structures, c.attr(first + 4).text());
@@ -87,6 +104,7 @@ Options options_of(const Call& c, std::size_t first) {
   o.certify = c.attr(first + 6).flag();
   if (c.attr(first + 7)) o.min_digits = amount(c, first + 7);
   if (c.attr(first + 8)) o.names = c.attr(first + 8).texts();
+  o.high = c.attr(first + 9).text() == "high";
   return o;
 }
 

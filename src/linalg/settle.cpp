@@ -133,4 +133,22 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
   }
 }
 
+void report_uncertified(const Call& c, const Diagnosis::State& s) {
+  if (c.diagnosed) return;
+  Finding f = misuse("WP-LIN-008", {}, {}, {});
+  f.severity = Severity::warning;
+  f.step = context().step;
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
+    if (s.verdicts[i].certified || s.verdicts[i].status >= Status::singular) continue;
+    if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
+    ++f.count;
+  }
+  if (f.count == 0) return;
+  f.message = which(s, f.members.front(), f.count) +
+              "has no proved error bound: for no approximate inverse R could ‖I − R A‖ < 1 be shown. The estimate "
+              "stands.";
+  f.advice = "Equilibrate or regularise the problem; the answer itself may well be right.";
+  report(f);
+}
+
 }  // namespace wp::linalg

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "kernels/condition.hpp"
+#include "linalg/certified.hpp"
 #include "linalg/members.hpp"
+#include "linalg/quad.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
 
@@ -19,7 +21,7 @@ class Solver {
   Verdict run(std::int64_t member, T* x) const {
     const kernels::View<T> a = a_[member];
     const kernels::MutableView<T> to{x, p_.k, 1};
-    if (o_.ridge_rule != RidgeRule::none && o_.if_ill != Policy::ridge) return regularised(a, to, Method::ridge, {});
+    if (o_.ridge.rule != RidgeRule::none && o_.if_ill != Policy::ridge) return regularised(a, to, Method::ridge, {});
     if (p_.b.defined() && !std::isfinite(kernels::norms<T>(p_.n, p_.k, to).largest)) {
       std::fill_n(x, p_.n * p_.k, not_a_number());
       Verdict v;
@@ -31,8 +33,11 @@ class Solver {
       system.solve(p_.k, to);
     else
       system.inverse(x, p_.k);
-    const Verdict v = system.verdict();
-    if (v.status < Status::singular) return v;
+    Verdict v = system.verdict();
+    if (v.status < Status::singular) {
+      if (o_.certify) certify(system.matrix(), member, to, v);
+      return v;
+    }
     if (v.status == Status::singular && (o_.if_ill == Policy::pinv || o_.if_ill == Policy::ridge)) {
       restore(member, x);
       return regularised(a, to, o_.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v);
@@ -40,6 +45,17 @@ class Solver {
     if (o_.if_ill != Policy::ignore || v.status == Status::nonfinite_input)
       std::fill_n(x, p_.n * p_.k, not_a_number());
     return v;
+  }
+
+  // A bound that is proved, in the place of the estimate.
+  void certify(kernels::View<T> a, std::int64_t member, kernels::View<T> x, Verdict& v) const {
+    kernels::Buffer<T> b(std::max<std::int64_t>(p_.n * p_.k, 1));
+    restore(member, b.data());
+    const auto error = certified_error<T>(p_.n, p_.k, a, {b.data(), p_.k, 1}, x);
+    if (!error) return;
+    v.certified = true;
+    v.forward_error = *error;
+    v.digits = digits_of(*error, System<T>::u);
   }
 
   // The right-hand side into X.
@@ -73,9 +89,10 @@ class Solver {
     if (method == Method::pinv) {
       svd.apply(svd.truncated(2 * System<T>::u * static_cast<double>(p_.n) * s1), p_.k, data, x);
     } else {
-      const bool given = o_.ridge_rule == RidgeRule::given;
-      const RidgeRule rule = o_.ridge_rule == RidgeRule::none ? RidgeRule::automatic : o_.ridge_rule;
-      v.ridge = given ? o_.ridge : svd.choose_ridge(rule, o_.noise, p_.b.defined() ? p_.k : 0, data);
+      const bool given = o_.ridge.rule == RidgeRule::given;
+      const RidgeRule rule = o_.ridge.rule == RidgeRule::none ? RidgeRule::automatic : o_.ridge.rule;
+      v.ridge = given ? o_.ridge.given : svd.choose_ridge(rule, o_.ridge.noise, p_.b.defined() ? p_.k : 0, data);
+      v.freedom = svd.freedom(v.ridge);
       svd.apply(svd.tikhonov(v.ridge), p_.k, data, x);
     }
     return v;
@@ -129,10 +146,13 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   Options quiet = options;
   if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
   with_float(work, [&]<class T>(T) {
-    state->threshold = System<T>::threshold;
+    state->threshold = options.high && p.n <= kQuadLargest ? 4 * kQuadRoundOff : System<T>::threshold;
     run<T>(p, quiet, x, state->verdicts);
   });
   x.finish();
+  for (Verdict& v : state->verdicts)
+    if (v.certified && work != y.dtype()) v.forward_error += round_off(y.dtype());
+  if (options.certify) report_uncertified(c, *state);
   settle(c, std::move(state), options.if_ill,
          "Use pinv(A), or a ridge (ridge = \"auto\"); or remove what depends on the rest.");
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/gemm.hpp"
-#include "linalg/options.hpp"
+#include "linalg/ridge.hpp"
 
 namespace wp::linalg {
 
@@ -35,17 +35,14 @@ class Spectral {
   std::vector<double> truncated(double threshold) const;
   // σ/(σ² + λ), without overflow of the squares.
   std::vector<double> tikhonov(double ridge) const;
-  // λ by the rule, from one or more right-hand sides. `noise`: for the discrepancy principle.
+  // λ by the rule, from one or more right-hand sides; from none (an inverse) automatic is √u·σ₁². `noise`: for the
+  // discrepancy principle.
   double choose_ridge(RidgeRule rule, double noise, std::int64_t columns, kernels::View<T> b) const;
+  RidgeData ridge_data(std::int64_t columns, kernels::View<T> b) const;
+  // The effective degrees of freedom Σ σ²/(σ² + λ).
+  double freedom(double ridge) const;
 
  private:
-  // |Uᴴ b|² per singular value and ‖b‖² − ‖Uᴴ b‖², summed over right-hand sides, both relative to ‖b‖².
-  struct Data {
-    std::vector<double> parts;
-    double outside = 0, norm = 0;
-  };
-  Data data_of(std::int64_t columns, kernels::View<T> b) const;
-
   std::int64_t m_, n_, k_, u_columns_ = 0;
   bool finite_ = true, converged_ = true;
   std::vector<double> sigma_;

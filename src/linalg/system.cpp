@@ -10,6 +10,7 @@
 #include "kernels/modular.hpp"
 #include "kernels/residual.hpp"
 #include "kernels/triangular.hpp"
+#include "linalg/quad.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -245,11 +246,11 @@ double System<T>::expected_error() const {
 }
 
 template <class T>
-void System<T>::conclude(double error) {
+void System<T>::conclude(double error, double least_rcond) {
   verdict_.forward_error = error;
   verdict_.digits = digits_of(error, u);
   verdict_.status = status_of(verdict_.digits, options_.min_digits, u);
-  if (verdict_.rcond < threshold || verdict_.exactly_singular) {
+  if (verdict_.rcond < least_rcond || verdict_.exactly_singular) {
     verdict_.status = Status::singular;
     verdict_.digits = 0;
   }
@@ -265,6 +266,22 @@ void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
   const bool pays = columns <= kFewColumns || 16 * columns <= n_ || expected_error() > kGoodEnough;
   if (options_.refine == Options::Refine::always || (options_.refine == Options::Refine::when_it_pays && pays))
     improve(columns, {b.data(), columns, 1}, x);
+  if (options_.high) finish_in_quad(columns, {b.data(), columns, 1}, x);
+}
+
+// What double has not resolved.
+template <class T>
+void System<T>::finish_in_quad(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x) {
+  if (n_ > kQuadLargest || verdict_.exactly_singular || verdict_.forward_error <= 2 * u) return;
+  const QuadLu<T> lu(n_, a_);
+  if (lu.zero_pivot()) return;
+  for (std::int64_t i = 0; i < n_; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      x.data[i * x.rows + j * x.columns] = b.data[i * b.rows + j * b.columns];
+  lu.solve(columns, x);
+  verdict_.method = Method::quad_lu;
+  verdict_.rcond = lu.rcond();
+  conclude(std::min(1.0, u + lu.error()), 4 * kQuadRoundOff);
 }
 
 // X ← A⁻¹ X = C S⁻¹ R X with the scales R and C.
@@ -304,11 +321,14 @@ void System<T>::inverse(T* x, std::int64_t row) {
         x[i * row + j] =
             times_power(x[i * row + j], columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
   const bool pays = expected_error() > kGoodEnough;
-  if (options_.refine == Options::Refine::never || (options_.refine != Options::Refine::always && !pays)) return;
+  const bool refine =
+      options_.refine == Options::Refine::always || (options_.refine == Options::Refine::when_it_pays && pays);
+  if (!refine && !options_.high) return;
   kernels::Buffer<T> identity(n_ * n_);
   std::fill_n(identity.data(), n_ * n_, T(0));
   for (std::int64_t i = 0; i < n_; ++i) identity.data()[i * n_ + i] = T(1);
-  improve(n_, {identity.data(), n_, 1}, {x, row, 1});
+  if (refine) improve(n_, {identity.data(), n_, 1}, {x, row, 1});
+  if (options_.high) finish_in_quad(n_, {identity.data(), n_, 1}, {x, row, 1});
 }
 
 template <class T>

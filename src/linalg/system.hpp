@@ -19,6 +19,7 @@ class System {
 
   // Looks at the matrix, scales and factors it and estimates its condition.
   System(std::int64_t n, kernels::View<T> a, const Options& options);
+  kernels::View<T> matrix() const noexcept { return a_; }  // that is meant
   const Verdict& verdict() const noexcept { return verdict_; }
   bool usable() const noexcept { return verdict_.status != Status::nonfinite_input && !zero_pivot_; }
 
@@ -44,8 +45,9 @@ class System {
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
   void apply(std::int64_t columns, kernels::MutableView<T> x) const;
   void improve(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x);
+  void finish_in_quad(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x);
   double expected_error() const;
-  void conclude(double error);
+  void conclude(double error, double least_rcond = threshold);
 
   const std::int64_t n_;
   kernels::View<T> a_;

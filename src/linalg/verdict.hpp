@@ -12,7 +12,7 @@
 namespace wp::linalg {
 
 enum class Structure : std::uint8_t { general, symmetric, spd, lower, upper, diagonal };
-enum class Method : std::uint8_t { none, lu, cholesky, ldl, substitution, svd, pinv, ridge, qr, eigen };
+enum class Method : std::uint8_t { none, lu, cholesky, ldl, substitution, svd, pinv, ridge, qr, eigen, quad_lu };
 std::string_view name(Structure s) noexcept;
 std::string_view name(Method m) noexcept;
 
@@ -22,7 +22,8 @@ struct Verdict {
   Structure structure = Structure::general;
   Method method = Method::none;
   double rcond = Member::unknown, digits = Member::unknown, forward_error = Member::unknown,
-         backward_error = Member::unknown, ridge = Member::unknown, growth = Member::unknown;
+         backward_error = Member::unknown, ridge = Member::unknown, freedom = Member::unknown,
+         growth = Member::unknown;
 };
 
 struct Diagnosis::State {

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compiles and runs every ```cpp block of the documents; where a ```text block follows, it must be the output.
+"""Compiles and runs every ```cpp block of the documents; where a ```text block follows, it must be the output. The
+output of every examples/TOPIC/NAME.cpp must be NAME.txt beside it (WP_WRITE_GOLDEN=1 writes it).
 
     tests/docs/blocks.py TREE BUILD
 
 A block without main becomes the body of one. Its file is called example.cpp.
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -29,22 +31,32 @@ def run_block(tree, build, body, folder):
     return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else None
 
 
-def main():
-    tree, build = map(pathlib.Path, sys.argv[1:3])
-    failed = ran = 0
+def pieces(tree):
+    """Where, code, and what it must print (None: anything)."""
     for path in [tree / "README.md", tree / "CONTRIBUTING.md", *sorted((tree / "docs").glob("*.md"))]:
         text = path.read_text()
         for match in BLOCK.finditer(text):
-            where = f"{path.relative_to(tree)}:{text[:match.start()].count(chr(10)) + 1}"
-            with tempfile.TemporaryDirectory() as folder:
-                output, trouble = run_block(tree, build, match[1], pathlib.Path(folder))
-            if not trouble and match[2] is not None and output != match[2]:
-                trouble = f"prints\n{output}\nbut the document says\n{match[2]}"
-            ran += 1
-            if trouble:
-                failed += 1
-                print(f"{where}: {trouble}")
-    print(f"documents: {ran} blocks ran, {failed} failed")
+            yield f"{path.relative_to(tree)}:{text[:match.start()].count(chr(10)) + 1}", match[1], match[2], None
+    for path in sorted((tree / "examples").glob("*/*.cpp")):
+        golden = path.with_suffix(".txt")
+        yield path.relative_to(tree), path.read_text(), golden.read_text() if golden.exists() else "", golden
+
+
+def main():
+    tree, build = map(pathlib.Path, sys.argv[1:3])
+    failed = ran = 0
+    for where, code, expected, golden in pieces(tree):
+        with tempfile.TemporaryDirectory() as folder:
+            output, trouble = run_block(tree, build, code, pathlib.Path(folder))
+        if golden and not trouble and os.environ.get("WP_WRITE_GOLDEN"):
+            golden.write_text(output)
+        elif not trouble and expected is not None and output != expected:
+            trouble = f"prints\n{output}\nand not\n{expected}"
+        ran += 1
+        if trouble:
+            failed += 1
+            print(f"{where}: {trouble}")
+    print(f"documents and examples: {ran} pieces of code ran, {failed} failed")
     sys.exit(bool(failed or not ran))
 
 

@@ -61,7 +61,7 @@ def float_dtype(x):
 
 
 @truth("linalg.inv", ulps=16)
-def inv(x, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names):
+def inv(x, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names, accuracy):
     n = x.shape[-1]
     inverses = {}
 
@@ -75,7 +75,7 @@ def inv(x, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, nam
 
 
 @truth("linalg.solve", ulps=16)
-def solve(a, b, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names):
+def solve(a, b, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names, accuracy):
     n, vector = a.shape[-1], b.ndim == 1
     batch_a, batch_b = a.shape[:-2], [] if vector else b.shape[:-2]
     batch = broadcast_shape(batch_a, batch_b) if batch_a or batch_b else []
@@ -188,12 +188,14 @@ def cond(inputs, outputs, if_ill):
     return None
 
 
-def relative_tolerance(rtol, dtype, m, n):
-    return max(m, n) * 2 * unit(dtype) if rtol is None else mpf(rtol)
+def cutoff(rtol, atol, dtype, m, n):
+    """What singular values must exceed, as a function of the largest."""
+    relative = mpf(rtol) if rtol is not None else max(m, n) * 2 * unit(dtype) if atol == 0 else mpf(0)
+    return lambda largest: max(relative * largest, mpf(atol))
 
 
 @truth("linalg.matrix_rank")
-def matrix_rank(x, rtol, if_ill):
+def matrix_rank(x, rtol, atol, if_ill):
     m, n = x.shape[-2:]
 
     def value(member):
@@ -201,19 +203,19 @@ def matrix_rank(x, rtol, if_ill):
         if not is_finite(a):
             return -1
         s = singular_values(a)
-        return sum(v > relative_tolerance(rtol, float_dtype(x), m, n) * s[0] for v in s)
+        return sum(v > cutoff(rtol, atol, float_dtype(x), m, n)(s[0]) for v in s)
 
     return build("i64", x.shape[:-2], value)
 
 
-def truncated_inverse(a, rtol):
+def truncated_inverse(a, least):
     """By the spectrum of the smaller Gram matrix, in 120 digits."""
     if a.rows * a.cols == 0:
         return mpmath.matrix(a.cols, a.rows)
     with mpmath.workdps(120):
         values, vectors = mpmath.eighe(adjoint(a) * a)
         largest = mpmath.sqrt(max(values))
-        kept = [1 / v if v > 0 and mpmath.sqrt(v) > max(rtol, mpf(10) ** -50) * largest else mpf(0) for v in values]
+        kept = [1 / v if v > 0 and mpmath.sqrt(v) > max(least(largest), mpf(10) ** -50 * largest) else mpf(0) for v in values]
         return vectors * mpmath.diag(kept) * adjoint(vectors) * adjoint(a)
 
 
@@ -223,7 +225,7 @@ def close(got, want, dtype, what):
 
 
 @judge("linalg.pinv")
-def pinv(inputs, outputs, rtol, if_ill):
+def pinv(inputs, outputs, rtol, atol, if_ill):
     x, (y,) = inputs[0], outputs
     m, n = x.shape[-2:]
     for member in members(x):
@@ -232,14 +234,14 @@ def pinv(inputs, outputs, rtol, if_ill):
             if not all(mpmath.isnan(v) for v in got):
                 return "not NaN although the matrix is not finite"
         elif m * n:
-            trouble = close(got, truncated_inverse(a, relative_tolerance(rtol, y.dtype, m, n)), y.dtype, "pinv")
+            trouble = close(got, truncated_inverse(a, cutoff(rtol, atol, y.dtype, m, n)), y.dtype, "pinv")
             if trouble:
                 return trouble
     return None
 
 
 @judge("linalg.lstsq")
-def lstsq(inputs, outputs, rtol, if_ill):
+def lstsq(inputs, outputs, rtol, atol, ridge, noise, if_ill):
     (a, b), (y,) = inputs, outputs
     m, n = a.shape[-2:]
     vector = b.ndim == 1
@@ -259,7 +261,10 @@ def lstsq(inputs, outputs, rtol, if_ill):
                 return "not zero although there are no equations"
             continue
         right = mpmath.matrix([[b[(i,)] if vector else b[at + (i, j)] for j in range(k)] for i in range(m)])
-        want = truncated_inverse(left, relative_tolerance(rtol, y.dtype, m, n)) * right
+        if ridge is None:
+            want = truncated_inverse(left, cutoff(rtol, atol, y.dtype, m, n)) * right
+        else:
+            want = (adjoint(left) * left + mpf(ridge) * mpmath.eye(n)) ** -1 * adjoint(left) * right
         trouble = close(got, want, y.dtype, "lstsq")
         if trouble:
             return trouble

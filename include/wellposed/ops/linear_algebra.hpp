@@ -87,6 +87,7 @@ struct InvOptions {
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
+  std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
 };
 // The inverse of each matrix, right to the digits that its diagnosis vouches for; a matrix that is singular to
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
@@ -94,22 +95,27 @@ Tensor inv(const In& x, const InvOptions& options = {}, std::source_location whe
 
 struct LstsqOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
+  std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
+  double noise = 0.0;  // For ridge = "discrepancy": the norm of the noise in b.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
-// values up to rtol times the largest count as zero.
+// values up to rtol times the largest, or atol, count as zero; with a ridge λ, |x1 x - x2|² + λ|x|² is minimised.
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct MatrixRankOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
-// How many singular values of each matrix are above rtol times the largest; -1 where a matrix has none (if_ill =
-// nan).
+// How many singular values of each matrix are above rtol times the largest and above atol; -1 where a matrix has
+// none (if_ill = nan).
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct PinvOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
@@ -135,6 +141,7 @@ struct SolveOptions {
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
+  std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
 };
 // The solution x of x1 x = x2 for square x1, one vector (1-d x2) or matrices; leading axes broadcast. Answers are
 // improved with residuals in twice the precision; a matrix that is singular to working precision is refused with the

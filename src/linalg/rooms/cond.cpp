@@ -76,18 +76,18 @@ void forward_rank(Call& c) {
   const Tensor& x = c.in[0];
   const Sizes s(x);
   const DType work = working_dtype(c.key, s.longest);
-  const double rtol = tolerance_of(c, 0, c.key, s.longest);
+  const Cutoff cutoff = cutoff_of(c, 0, c.key, s.longest);
   auto state = new_state(c, batch_of(x));
   const Tensor a = brought(x, work);
   auto* const to = reinterpret_cast<std::int64_t*>(c.out[0].node()->data);
   with_float(work, [&]<class T>(T) {
     const auto good = [&](std::int64_t i, const std::vector<double>& sigma, kernels::View<T>) {
-      const double least = sigma.empty() ? 0 : rtol * sigma[0];
+      const double least = cutoff(sigma.empty() ? 0 : sigma[0]);
       to[i] = std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > least; });
     };
     run<T>(a, *state, good, [&](std::int64_t i) { to[i] = -1; });
   });
-  settle(c, std::move(state), policy_of(c, 1), kAdvice);
+  settle(c, std::move(state), policy_of(c, 2), kAdvice);
 }
 
 void flow(const FlowQuery& q, Visit visit) {
@@ -98,9 +98,9 @@ void flow(const FlowQuery& q, Visit visit) {
 std::vector<Sample> samples(const Op& op, bool rank) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
-                       Attr rtol = {}, Attr if_ill = "raise") {
+                       Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
     std::vector<Attr> attrs{if_ill};
-    if (rank) attrs.insert(attrs.begin(), rtol);
+    if (rank) attrs.insert(attrs.begin(), {rtol, Attr(atol)});
     out.push_back({{sample_tensor(d, shape, v)}, attrs, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
@@ -111,6 +111,7 @@ std::vector<Sample> samples(const Op& op, bool rank) {
   add(f64, {0, 2}, {0}, "empty");
   add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", {}, "nan");
   if (rank) add(f64, {2, 2}, {1, 0, 0, 0.01}, "rtol drops a singular value", 0.1);
+  if (rank) add(f64, {2, 2}, {1, 0, 0, 0.01}, "atol drops a singular value", {}, "raise", 0.1);
   return out;
 }
 
@@ -140,13 +141,14 @@ const Op op_linalg_cond = measure({
 
 const Op op_linalg_matrix_rank = measure({
     .name = "matrix_rank",
-    .doc = "How many singular values of each matrix are above rtol times the largest; -1 where a matrix has none "
+    .doc = "How many singular values of each matrix are above rtol times the largest and above atol; -1 where a "
+           "matrix has none "
            "(if_ill = nan).",
-    .attrs = {rtol_attr(), policy_attr()},
+    .attrs = {rtol_attr(), atol_attr(), policy_attr()},
     .infer = infer_rank,
     .forward = forward_rank,
     .no_derivative = "a rank is an integer",
-    .branches = {"rtol drops a singular value"},
+    .branches = {"rtol drops a singular value", "atol drops a singular value"},
     .samples = [] { return samples(op_linalg_matrix_rank, true); },
 });
 

@@ -25,7 +25,7 @@ void flow(const FlowQuery& q, Visit visit) {
 }
 
 std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}, Attr assume = "detect", double shift = 0) {
-  return {if_ill, ridge, 0.0, shift, assume, Attr(), false, Attr(), Attr()};
+  return {if_ill, ridge, 0.0, shift, assume, Attr(), false, Attr(), Attr(), "normal"};
 }
 
 std::vector<Sample> samples() {

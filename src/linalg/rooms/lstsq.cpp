@@ -44,10 +44,16 @@ void infer(Call& c) {
   c.output(c.key, shape);
 }
 
+struct LstsqSettings {
+  Cutoff cutoff;
+  Ridge ridge;
+};
+
 // One member. Columns far apart in size are brought together by powers of two where the solution is unique: that
 // changes nothing but the condition.
 template <class T>
-Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, double rtol, kernels::MutableView<T> x) {
+Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, const LstsqSettings& o,
+                 kernels::MutableView<T> x) {
   const double u = std::numeric_limits<typename kernels::RealOf<T>::type>::epsilon() / 2;
   Verdict v;
   v.method = Method::svd;
@@ -57,10 +63,19 @@ Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, double 
   if (!svd.finite()) return v;
   v.status = Status::not_converged;
   if (!svd.converged()) return v;
+  if (o.ridge.rule != RidgeRule::none) {
+    v.status = Status::ok;
+    v.method = Method::ridge;
+    v.ridge =
+        o.ridge.rule == RidgeRule::given ? o.ridge.given : svd.choose_ridge(o.ridge.rule, o.ridge.noise, s.k, b);
+    v.freedom = svd.freedom(v.ridge);
+    svd.apply(svd.tikhonov(v.ridge), s.k, b, x);
+    return v;
+  }
   const auto solved = [&](const Spectral<T>& by) {
     const double s1 = by.sigma().empty() ? 0 : by.sigma()[0];
-    const std::int64_t rank = by.rank(rtol * s1);
-    by.apply(by.truncated(rtol * s1), s.k, b, x);
+    const std::int64_t rank = by.rank(o.cutoff(s1));
+    by.apply(by.truncated(o.cutoff(s1)), s.k, b, x);
     v.rcond = rank > 0 ? by.sigma()[static_cast<std::size_t>(rank - 1)] / s1 : 1;
     return rank;
   };
@@ -72,7 +87,7 @@ Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, double 
       const std::vector<int> none(static_cast<std::size_t>(s.m), 0);
       kernels::scale<T, T>(s.m, s.n, a, none.data(), scaling.columns.data(), balanced.data());
       const Spectral<T> again(s.m, s.n, {balanced.data(), s.n, 1});
-      if (again.converged() && again.rank(rtol * again.sigma()[0]) == s.n) {
+      if (again.converged() && again.rank(o.cutoff(again.sigma()[0])) == s.n) {
         solved(again);
         kernels::scale<T, T>(s.n, s.k, x, scaling.columns.data(), none.data(), x.data);
       }
@@ -85,12 +100,13 @@ Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, double 
 }
 
 template <class T>
-void run(const Sizes& s, const Tensor& a, const Tensor& b, double rtol, Diagnosis::State& state, const Result& out) {
+void run(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, Diagnosis::State& state,
+         const Result& out) {
   using R = typename kernels::RealOf<T>::type;
   const Stack<T> left(a, s.batch), right(b, s.batch);
   for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
     T* const x = out.data<T>() + i * s.n * s.k;
-    const Verdict v = minimise<T>(s, left[i], right[i], rtol, {x, s.k, 1});
+    const Verdict v = minimise<T>(s, left[i], right[i], o, {x, s.k, 1});
     if (v.status >= Status::singular) std::fill_n(x, s.n * s.k, T(std::numeric_limits<R>::quiet_NaN()));
     state.verdicts[static_cast<std::size_t>(i)] = v;
   });
@@ -101,12 +117,12 @@ void forward(Call& c) {
   const std::int64_t longest = std::max(s.m, s.n);
   const DType work = working_dtype(c.key, longest);
   auto state = new_state(c, s.batch);
-  const double rtol = tolerance_of(c, 0, c.key, longest);
+  const LstsqSettings o{cutoff_of(c, 0, c.key, longest), ridge_of(c, 2)};
   const Tensor a = brought(c.in[0], work), b = brought(s.b, work);
   Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(s, a, b, rtol, *state, out); });
+  with_float(work, [&]<class T>(T) { run<T>(s, a, b, o, *state, out); });
   out.finish();
-  settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: its singular values could not be found.");
+  settle(c, std::move(state), policy_of(c, 4), "Look at the matrix: its singular values could not be found.");
 }
 
 // All of x1's member; the same column of x2's.
@@ -122,9 +138,9 @@ void flow(const FlowQuery& q, Visit visit) {
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& a, const std::vector<complex128>& va, const Dims& b,
-                       const std::vector<complex128>& vb, std::string_view covers, Attr rtol = {},
+                       const std::vector<complex128>& vb, std::string_view covers, Attr ridge = {},
                        Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, a, va), sample_tensor(d, b, vb)}, {rtol, if_ill}, covers});
+    out.push_back({{sample_tensor(d, a, va), sample_tensor(d, b, vb)}, {Attr(), 0.0, ridge, 0.0, if_ill}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_lstsq.params[0].kinds))
@@ -135,6 +151,7 @@ std::vector<Sample> samples() {
   }
   add(f64, {2, 3, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2, 7, 1, 3, 2}, {3, 1}, {1, 2, 3}, "batches broadcast");
   add(f64, {3, 2}, {1, 1, 1, 1, 1, 1}, {3}, {1, 2, 4}, "rank deficient");
+  add(f64, {3, 2}, {1, 1, 1, 1, 1, 1}, {3}, {1, 2, 4}, "ridge", Setting(0.5));
   add(f64, {0, 3}, {0}, {0}, {0}, "empty");
   add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, {2}, {1, 1}, "not finite", {}, "nan");
   return out;
@@ -148,9 +165,10 @@ const Op op_linalg_lstsq = {
     .group = "linear algebra",
     .doc =
         "The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. "
-        "Singular values up to rtol times the largest count as zero.",
+        "Singular values up to rtol times the largest, or atol, count as zero; with a ridge λ, |x1 x - x2|² + λ|x|² "
+        "is minimised.",
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
-    .attrs = {rtol_attr(), policy_attr()},
+    .attrs = ridge_attrs({rtol_attr(), atol_attr()}, {policy_attr()}),
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
@@ -158,7 +176,7 @@ const Op op_linalg_lstsq = {
     .flow = flow,
     .saves_inputs = 3,
     .saves_outputs = 1,
-    .branches = {"a vector", "wide: the shortest solution", "batches broadcast", "rank deficient", "empty",
+    .branches = {"a vector", "wide: the shortest solution", "batches broadcast", "rank deficient", "ridge", "empty",
                  "not finite"},
     .samples = samples,
 };

@@ -24,7 +24,7 @@ void infer(Call& c) {
 }
 
 template <class T>
-void run(const Tensor& a, double rtol, Diagnosis::State& state, const Result& out) {
+void run(const Tensor& a, Cutoff cutoff, Diagnosis::State& state, const Result& out) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
   const Stack<T> stack(a, state.batch);
@@ -39,7 +39,7 @@ void run(const Tensor& a, double rtol, Diagnosis::State& state, const Result& ou
     if (v.status != Status::ok)
       std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
     else
-      svd.apply(svd.truncated(rtol * (svd.sigma().empty() ? 0 : svd.sigma()[0])), m, {identity.data(), m, 1},
+      svd.apply(svd.truncated(cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0])), m, {identity.data(), m, 1},
                 {to, m, 1});
   });
 }
@@ -49,12 +49,12 @@ void forward(Call& c) {
   const std::int64_t longest = std::max(x.shape()[x.shape().size() - 2], x.shape().back());
   const DType work = working_dtype(c.key, longest);
   auto state = new_state(c, batch_of(x));
-  const double rtol = tolerance_of(c, 0, c.key, longest);
+  const Cutoff cutoff = cutoff_of(c, 0, c.key, longest);
   const Tensor a = brought(x, work);
   Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(a, rtol, *state, out); });
+  with_float(work, [&]<class T>(T) { run<T>(a, cutoff, *state, out); });
   out.finish();
-  settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: its singular values could not be found.");
+  settle(c, std::move(state), policy_of(c, 2), "Look at the matrix: its singular values could not be found.");
 }
 
 void flow(const FlowQuery& q, Visit visit) {
@@ -66,8 +66,8 @@ void flow(const FlowQuery& q, Visit visit) {
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
-                       Attr rtol = {}, Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, shape, v)}, {rtol, if_ill}, covers});
+                       Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
+    out.push_back({{sample_tensor(d, shape, v)}, {rtol, atol, if_ill}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_pinv.params[0].kinds)) add(d, {2, 2}, {4, 1, 2, 3}, {});
@@ -78,6 +78,7 @@ std::vector<Sample> samples() {
   add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 2}, "a batch");
   add(f64, {2, 2}, {1, 1, 1, 1}, "rank deficient");
   add(f64, {2, 2}, {1, 0, 0, 0.01}, "rtol drops a singular value", 0.1);
+  add(f64, {2, 2}, {1, 0, 0, 0.01}, "atol drops a singular value", {}, "raise", 0.1);
   add(f64, {0, 3}, {0}, "empty");
   add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", {}, "nan");
   return out;
@@ -93,7 +94,7 @@ const Op op_linalg_pinv = {
         "The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as "
         "zero.",
     .params = {{"x", kinds::numeric}},
-    .attrs = {rtol_attr(), policy_attr()},
+    .attrs = {rtol_attr(), atol_attr(), policy_attr()},
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
@@ -101,7 +102,8 @@ const Op op_linalg_pinv = {
     .flow = flow,
     .saves_inputs = 1,
     .saves_outputs = 1,
-    .branches = {"tall", "wide", "a batch", "rank deficient", "rtol drops a singular value", "empty", "not finite"},
+    .branches = {"tall", "wide", "a batch", "rank deficient", "rtol drops a singular value",
+                 "atol drops a singular value", "empty", "not finite"},
     .samples = samples,
 };
 

@@ -52,7 +52,7 @@ void flow(const FlowQuery& q, Visit visit) {
 }
 
 std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}) {
-  return {if_ill, ridge, 0.0, 0.0, "detect", Attr(), false, Attr(), Attr()};
+  return {if_ill, ridge, 0.0, 0.0, "detect", Attr(), false, Attr(), Attr(), "normal"};
 }
 
 std::vector<Sample> samples() {

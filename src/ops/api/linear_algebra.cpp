@@ -81,25 +81,25 @@ Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_locatio
 
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
 }
 
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
   return call1(op_linalg_lstsq, Inputs(in), attrs, Place(where));
 }
 
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   return call1(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
 }
 
 Tensor pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   return call1(op_linalg_pinv, Inputs(in), attrs, Place(where));
 }
 
@@ -112,7 +112,7 @@ SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_lo
 
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
 }
 
@@ -173,28 +173,28 @@ Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::sou
 
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -208,7 +208,7 @@ Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }

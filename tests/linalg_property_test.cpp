@@ -1,0 +1,203 @@
+// What linear algebra promises for whole classes of matrices.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "rationals.hpp"
+#include "wellposed/wellposed.hpp"
+
+namespace {
+
+using namespace wp;
+using linalg::Status;
+using rationals::Rational;
+
+bool long_tests() {
+  const char* const v = std::getenv("WELLPOSED_LONG_TESTS");
+  return v && *v == '1';
+}
+
+std::vector<double> orthogonal(std::int64_t n, std::mt19937& g) {
+  std::normal_distribution<double> normal;
+  std::vector<double> q(static_cast<std::size_t>(n * n));
+  const auto row = [&](std::int64_t i) { return q.data() + i * n; };
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) row(i)[j] = normal(g);
+    for (int pass = 0; pass < 2; ++pass)
+      for (std::int64_t k = 0; k < i; ++k) {
+        double dot = 0;
+        for (std::int64_t j = 0; j < n; ++j) dot += row(i)[j] * row(k)[j];
+        for (std::int64_t j = 0; j < n; ++j) row(i)[j] -= dot * row(k)[j];
+      }
+    double norm = 0;
+    for (std::int64_t j = 0; j < n; ++j) norm += row(i)[j] * row(i)[j];
+    for (std::int64_t j = 0; j < n; ++j) row(i)[j] /= std::sqrt(norm);
+  }
+  return q;
+}
+// U diag(σ) V with σ from 1 to 1/cond, geometric.
+std::vector<double> with_condition(std::int64_t n, double cond, std::mt19937& g) {
+  const std::vector<double> u = orthogonal(n, g), v = orthogonal(n, g);
+  std::vector<double> a(static_cast<std::size_t>(n * n));
+  for (std::int64_t k = 0; k < n; ++k) {
+    const double sigma = n > 1 ? std::pow(cond, -static_cast<double>(k) / static_cast<double>(n - 1)) : 1;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        a[static_cast<std::size_t>(i * n + j)] +=
+            u[static_cast<std::size_t>(k * n + i)] * sigma * v[static_cast<std::size_t>(k * n + j)];
+  }
+  return a;
+}
+
+// max |x − X| / max |x| over the columns of the exact solution x of A x = B.
+double true_error(std::int64_t n, std::int64_t k, const std::vector<double>& a, const std::vector<double>& b,
+                  const Tensor& got) {
+  rationals::Matrix A(n, n), B(n, k), X(n, k);
+  rationals::fill(A, n, n, a.data(), n, 1);
+  rationals::fill(B, n, k, b.data(), k, 1);
+  if (!X.solve(A, B)) return HUGE_VAL;
+  const Tensor x = astype(got, f64);
+  double worst = 0;
+  for (std::int64_t j = 0; j < k; ++j) {
+    double error = 0, largest = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double v = k == 1 ? x.at(i).item<double>() : x[{i, j}].item<double>();
+      error = std::max(error, std::fabs((X.get(i, j) - Rational(v)).value()));
+      largest = std::max(largest, std::fabs(X.get(i, j).value()));
+    }
+    worst = std::max(worst, error / largest);
+  }
+  return worst;
+}
+
+std::vector<double> vector(std::int64_t n, std::mt19937& g) {
+  std::normal_distribution<double> normal;
+  std::vector<double> b;
+  for (std::int64_t i = 0; i < n; ++i) b.push_back(normal(g));
+  return b;
+}
+
+TEST(LinalgProperty, NoAlarmOnMatricesThatAreOnlyBadlyScaled) {
+  std::mt19937 g(7);
+  for (int t = 0; t < 300; ++t) {
+    const std::int64_t n = 1 + static_cast<std::int64_t>(g() % 12);
+    std::vector<double> a = with_condition(n, 1e3, g), b = vector(n, g);
+    std::vector<double> rows, columns;
+    for (std::int64_t i = 0; i < n; ++i) {
+      rows.push_back(std::pow(10.0, static_cast<double>(g() % 201) - 100));
+      columns.push_back(std::pow(10.0, static_cast<double>(g() % 201) - 100));
+    }
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        a[static_cast<std::size_t>(i * n + j)] *=
+            rows[static_cast<std::size_t>(i)] * columns[static_cast<std::size_t>(j)];
+    for (std::int64_t i = 0; i < n; ++i) b[static_cast<std::size_t>(i)] *= rows[static_cast<std::size_t>(i)];
+    const auto x = linalg::diagnosed::solve(Tensor::from(a, {n, n}), Tensor::from(b, {n}));
+    ASSERT_EQ(x.diagnosis.status(), Status::ok) << "trial " << t << '\n' << x.diagnosis;
+    ASSERT_GE(x.diagnosis[0].digits, 12) << t;
+    const auto inverse = linalg::diagnosed::inv(Tensor::from(a, {n, n}));
+    ASSERT_EQ(inverse.diagnosis.status(), Status::ok) << "trial " << t << '\n' << inverse.diagnosis;
+  }
+}
+
+TEST(LinalgProperty, SmallSinglePrecisionSystemsAreRightTo1eMinus6UpToCondition1e10) {
+  std::mt19937 g(8);
+  for (int t = 0; t < 40; ++t) {
+    const std::int64_t n = 1 + static_cast<std::int64_t>(g() % (t < 36 ? 12 : 64));
+    const std::vector<double> wide = with_condition(n, std::pow(10.0, static_cast<double>(g() % 100) / 10), g);
+    std::vector<float> a(wide.begin(), wide.end()), b(static_cast<std::size_t>(n), 1.0F);
+    const std::vector<double> exact(a.begin(), a.end()), ones(static_cast<std::size_t>(n), 1.0);
+    const Tensor x = linalg::solve(Tensor::from(a, {n, n}), Tensor::from(b, {n}));
+    ASSERT_EQ(x.dtype(), f32);
+    ASSERT_LE(true_error(n, 1, exact, ones, x), 1e-6) << "trial " << t << ", n = " << n;
+  }
+}
+
+TEST(LinalgProperty, WilkinsonsMatrixOfOrder60IsSolvedTo12Digits) {
+  const std::int64_t n = 60;
+  std::vector<double> a(static_cast<std::size_t>(n * n)), b(static_cast<std::size_t>(n), 1.0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) a[static_cast<std::size_t>(i * n + j)] = -1;
+    a[static_cast<std::size_t>(i * n + i)] = 1;
+    a[static_cast<std::size_t>(i * n + n - 1)] = 1;
+  }
+  EXPECT_LE(true_error(n, 1, a, b, linalg::solve(Tensor::from(a, {n, n}), Tensor::from(b, {n}))), 1e-12);
+}
+
+TEST(LinalgProperty, CertifiedBoundsContainTheExactAnswerAndAreNarrowUpToCondition1e10) {
+  std::mt19937 g(9);
+  const int trials = long_tests() ? 10000 : 500;
+  int easy = 0, certified = 0, narrow = 0;
+  for (int t = 0; t < trials; ++t) {
+    const std::int64_t n = 1 + static_cast<std::int64_t>(g() % 12);
+    const double exponent = static_cast<double>(g() % 1500) / 100;
+    const std::vector<double> a = with_condition(n, std::pow(10.0, exponent), g), b = vector(n, g);
+    const auto x = linalg::diagnosed::solve(Tensor::from(a, {n, n}), Tensor::from(b, {n}), {.certify = true});
+    const linalg::Member& m = x.diagnosis[0];
+    const double error = m.certified ? true_error(n, 1, a, b, x.value) : 0;
+    ASSERT_LE(error, m.certified ? m.forward_error * (1 + 1e-12) : 1) << "trial " << t;
+    if (exponent > 10) continue;
+    ++easy;
+    certified += m.certified;
+    narrow += m.certified && m.forward_error <= 100 * std::max(error, 0x1p-53);
+  }
+  EXPECT_GE(certified, easy * 95 / 100);
+  EXPECT_EQ(narrow, certified);
+}
+
+TEST(LinalgProperty, HighAccuracyIsRightWhereDoubleHasNoDigitLeft) {
+  for (const std::int64_t n : {10, 14, 18}) {
+    std::vector<double> a, b(static_cast<std::size_t>(n), 1.0);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) a.push_back(1.0 / static_cast<double>(i + j + 1));
+    const auto x = linalg::diagnosed::solve(Tensor::from(a, {n, n}), Tensor::from(b, {n}), {.accuracy = "high"});
+    EXPECT_EQ(x.diagnosis.status(), Status::ok) << x.diagnosis;
+    EXPECT_LE(true_error(n, 1, a, b, x.value), 4e-16) << n;
+  }
+}
+
+TEST(LinalgProperty, AMemberIsBitEqualToTheSameMatrixAlone) {
+  std::mt19937 g(10);
+  for (const std::int64_t n : {1, 2, 5, 33, 80}) {
+    std::vector<double> all;
+    for (int k = 0; k < 7; ++k) {
+      const std::vector<double> a = with_condition(n, k == 3 ? 1e18 : 1e4, g);
+      all.insert(all.end(), a.begin(), a.end());
+    }
+    const Tensor stack = Tensor::from(all, {7, n, n});
+    const Tensor together = linalg::inv(stack, {.if_ill = "nan"});
+    for (std::int64_t k = 0; k < 7; ++k) {
+      const Tensor alone = linalg::inv(stack.at(k), {.if_ill = "nan"});
+      for (std::int64_t e = 0; e < n * n; ++e) {
+        const double x = reshape(together.at(k), {-1}).at(e).item<double>(),
+                     y = reshape(alone, {-1}).at(e).item<double>();
+        ASSERT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << n << ' ' << k << ' ' << e;
+      }
+    }
+  }
+}
+
+TEST(LinalgProperty, DeterminantsAndNormsSurviveTheEndsOfTheRange) {
+  for (const double scale : {1e-300, 1e300}) {
+    const Tensor a{{4 * scale, 1 * scale}, {2 * scale, 3 * scale}};
+    const auto [sign, log] = linalg::slogdet(a);
+    EXPECT_EQ(sign.item<double>(), 1);
+    EXPECT_NEAR(log.item<double>(), std::log(10) + 2 * std::log(scale), 1e-12);
+    EXPECT_NEAR(linalg::vector_norm(a).item<double>() / scale, std::sqrt(30.0), 1e-14);
+    EXPECT_NEAR(linalg::cond(a).item<double>(), linalg::cond(Tensor{{4.0, 1.0}, {2.0, 3.0}}).item<double>(), 1e-14);
+    EXPECT_NEAR((linalg::inv(a)[{0, 0}].item<double>()) * scale, 0.3, 1e-15);
+  }
+}
+
+TEST(LinalgProperty, DependenciesAreNamedInTheUsersLabels) {
+  const Tensor a{{2.0, 1.0, 4.0}, {2.4, 1.2, 4.8}, {1.0, 1.0, 1.0}};
+  try {
+    (void)linalg::inv(a, {.names = std::vector<std::string>{"MSFT", "AAPL", "GOOG"}});
+    FAIL() << "inverted a singular matrix";
+  } catch (const SingularMatrix& e) {
+    EXPECT_NE(std::string(e.what()).find("AAPL = 1.2 × MSFT"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
