@@ -63,16 +63,19 @@ Tensor det(const In& x, const DetOptions& options = {}, std::source_location whe
 struct EighOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
 };
 struct EighResult {
   Tensor eigenvalues, eigenvectors;
 };
-// The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix.
+// The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. Where rows
+// differ widely in size, small eigenvalues keep their digits.
 EighResult eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct EigvalshOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
 };
 // The eigenvalues of each symmetric or Hermitian matrix, rising.
 Tensor eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());

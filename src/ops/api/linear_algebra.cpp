@@ -68,20 +68,20 @@ Tensor det(const In& x, const DetOptions& options, std::source_location where) {
 
 EighResult eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   Tensors out = call(op_linalg_eigh, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), std::move(out[1])};
 }
 
 Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   return call1(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
 }
 
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
 }
 
@@ -112,7 +112,7 @@ SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_lo
 
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
 }
 
@@ -159,21 +159,21 @@ Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_locati
 
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigh, Inputs(in), attrs, Place(where));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -208,7 +208,7 @@ Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
