@@ -72,6 +72,17 @@ struct EighResult {
 // differ widely in size, small eigenvalues keep their digits.
 EighResult eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct EighGeneralizedOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct EighGeneralizedResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// The eigenvalues w, rising, and eigenvectors v (columns) of x1 v = w x2 v for symmetric or Hermitian x1 and
+// positive definite x2; conj(v)ᵀ x2 v = 1. Leading axes broadcast.
+EighGeneralizedResult eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct EigvalshOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -180,6 +191,8 @@ Diagnosed<Tensor> cond(const In& x, const CondOptions& options = {}, std::source
 Diagnosed<Tensor> det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<EighGeneralizedResult> eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 

@@ -9,6 +9,7 @@ extern const Op op_linalg_cholesky;
 extern const Op op_linalg_cond;
 extern const Op op_linalg_det;
 extern const Op op_linalg_eigh;
+extern const Op op_linalg_eigh_generalized;
 extern const Op op_linalg_eigvalsh;
 extern const Op op_linalg_inv;
 extern const Op op_linalg_lstsq;
@@ -70,6 +71,13 @@ EighResult eigh(const In& x, const EighOptions& options, std::source_location wh
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   Tensors out = call(op_linalg_eigh, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+EighGeneralizedResult eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_eigh_generalized, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), std::move(out[1])};
 }
 
@@ -161,6 +169,13 @@ Diagnosed<EighResult> eigh(const In& x, const EighOptions& options, std::source_
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigh, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<EighGeneralizedResult> eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigh_generalized, Inputs(in), attrs, Place(where));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
