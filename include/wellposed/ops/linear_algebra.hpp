@@ -60,6 +60,16 @@ struct DetOptions {
 // The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of floats.
 Tensor det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct EigOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct EigResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// The eigenvalues and right eigenvectors (columns of length 1) of each square matrix, both complex. The diagnosis
+// has the condition and an error bound of each eigenvalue; one of which no digit is sure is a finding.
+EigResult eig(const In& x, const EigOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct EighOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -82,6 +92,12 @@ struct EighGeneralizedResult {
 // The eigenvalues w, rising, and eigenvectors v (columns) of x1 v = w x2 v for symmetric or Hermitian x1 and
 // positive definite x2; conj(v)ᵀ x2 v = 1. Leading axes broadcast.
 EighGeneralizedResult eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct EigvalsOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The complex eigenvalues of each square matrix, judged as eig does.
+Tensor eigvals(const In& x, const EigvalsOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct EigvalshOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
@@ -128,6 +144,17 @@ struct PinvOptions {
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
 Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SchurOptions {
+  std::string_view output = "real";  // real: of the kind of x; complex: triangular in any case.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct SchurResult {
+  Tensor T, Z;
+};
+// The Schur form x = Z T conj(Z)ᵀ of each square matrix: Z orthonormal, T upper triangular with the eigenvalues on
+// its diagonal. For real x a pair of complex eigenvalues is a 2 × 2 block of T, unless output = "complex".
+SchurResult schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct SlogdetOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -190,9 +217,13 @@ Diagnosed<Tensor> cond(const In& x, const CondOptions& options = {}, std::source
 
 Diagnosed<Tensor> det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<EigResult> eig(const In& x, const EigOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<EighGeneralizedResult> eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 
@@ -203,6 +234,8 @@ Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options = {}, std::source_location where = std::source_location::current());
 

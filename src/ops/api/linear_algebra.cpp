@@ -8,13 +8,16 @@ extern const Op op_einsum;
 extern const Op op_linalg_cholesky;
 extern const Op op_linalg_cond;
 extern const Op op_linalg_det;
+extern const Op op_linalg_eig;
 extern const Op op_linalg_eigh;
 extern const Op op_linalg_eigh_generalized;
+extern const Op op_linalg_eigvals;
 extern const Op op_linalg_eigvalsh;
 extern const Op op_linalg_inv;
 extern const Op op_linalg_lstsq;
 extern const Op op_linalg_matrix_rank;
 extern const Op op_linalg_pinv;
+extern const Op op_linalg_schur;
 extern const Op op_linalg_slogdet;
 extern const Op op_linalg_solve;
 extern const Op op_linalg_svd;
@@ -67,6 +70,13 @@ Tensor det(const In& x, const DetOptions& options, std::source_location where) {
   return call1(op_linalg_det, Inputs(in), attrs, Place(where));
 }
 
+EigResult eig(const In& x, const EigOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  Tensors out = call(op_linalg_eig, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
 EighResult eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
@@ -79,6 +89,12 @@ EighGeneralizedResult eigh_generalized(const In& x1, const In& x2, const EighGen
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
   Tensors out = call(op_linalg_eigh_generalized, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor eigvals(const In& x, const EigvalsOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_eigvals, Inputs(in), attrs, Place(where));
 }
 
 Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
@@ -109,6 +125,13 @@ Tensor pinv(const In& x, const PinvOptions& options, std::source_location where)
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   return call1(op_linalg_pinv, Inputs(in), attrs, Place(where));
+}
+
+SchurResult schur(const In& x, const SchurOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.output), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_schur, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
 }
 
 SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
@@ -165,6 +188,13 @@ Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_locati
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<EigResult> eig(const In& x, const EigOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eig, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
@@ -177,6 +207,13 @@ Diagnosed<EighGeneralizedResult> eigh_generalized(const In& x1, const In& x2, co
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigh_generalized, Inputs(in), attrs, Place(where));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigvals, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
@@ -212,6 +249,13 @@ Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_loca
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.output), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_schur, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
