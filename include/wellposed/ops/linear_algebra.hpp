@@ -107,6 +107,13 @@ struct EigvalshOptions {
 // The eigenvalues of each symmetric or Hermitian matrix, rising.
 Tensor eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct HouseholderProductOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The first n columns of H0 H1 ..., Hi = 1 - tau[i] v conj(v)ᵀ with v = (0, ..., 0, 1, x[i+1:, i]); what is on and
+// above the diagonal of x is not used.
+Tensor householder_product(const In& x, const In& tau, const HouseholderProductOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct InvOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is singular to working precision.
   std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
@@ -144,6 +151,28 @@ struct PinvOptions {
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
 Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct QrOptions {
+  std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct QrResult {
+  Tensor Q, R;
+};
+// The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may have any
+// sign.
+QrResult qr(const In& x, const QrOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct QrPivotedOptions {
+  std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct QrPivotedResult {
+  Tensor Q, R, P;
+};
+// The factors x[:, P] = Q R of each matrix with its columns in the order P, in which the diagonal of R falls in
+// size: small last ones tell of dependent columns.
+QrPivotedResult qr_pivoted(const In& x, const QrPivotedOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct SchurOptions {
   std::string_view output = "real";  // real: of the kind of x; complex: triangular in any case.
@@ -227,6 +256,8 @@ Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options = {}, std::
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> householder_product(const In& x, const In& tau, const HouseholderProductOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
@@ -234,6 +265,10 @@ Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<QrResult> qr(const In& x, const QrOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<QrPivotedResult> qr_pivoted(const In& x, const QrPivotedOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 

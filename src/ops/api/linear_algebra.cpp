@@ -13,10 +13,13 @@ extern const Op op_linalg_eigh;
 extern const Op op_linalg_eigh_generalized;
 extern const Op op_linalg_eigvals;
 extern const Op op_linalg_eigvalsh;
+extern const Op op_linalg_householder_product;
 extern const Op op_linalg_inv;
 extern const Op op_linalg_lstsq;
 extern const Op op_linalg_matrix_rank;
 extern const Op op_linalg_pinv;
+extern const Op op_linalg_qr;
+extern const Op op_linalg_qr_pivoted;
 extern const Op op_linalg_schur;
 extern const Op op_linalg_slogdet;
 extern const Op op_linalg_solve;
@@ -103,6 +106,12 @@ Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_locatio
   return call1(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
 }
 
+Tensor householder_product(const In& x, const In& tau, const HouseholderProductOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor(), &tau.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_householder_product, Inputs(in), attrs, Place(where));
+}
+
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
@@ -125,6 +134,20 @@ Tensor pinv(const In& x, const PinvOptions& options, std::source_location where)
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   return call1(op_linalg_pinv, Inputs(in), attrs, Place(where));
+}
+
+QrResult qr(const In& x, const QrOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_qr, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+QrPivotedResult qr_pivoted(const In& x, const QrPivotedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_qr_pivoted, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
 }
 
 SchurResult schur(const In& x, const SchurOptions& options, std::source_location where) {
@@ -223,6 +246,13 @@ Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::sou
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<Tensor> householder_product(const In& x, const In& tau, const HouseholderProductOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor(), &tau.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_householder_product, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
@@ -249,6 +279,20 @@ Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_loca
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<QrResult> qr(const In& x, const QrOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_qr, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<QrPivotedResult> qr_pivoted(const In& x, const QrPivotedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_qr_pivoted, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
 }
 
 Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options, std::source_location where) {
