@@ -39,6 +39,22 @@ struct VecdotOptions {
 Tensor vecdot(const In& x1, const In& x2, const VecdotOptions& options = {}, std::source_location where = std::source_location::current());
 
 namespace linalg {
+struct ChoSolveOptions {
+  bool upper = false;  // x1 is the upper triangular factor.
+  std::string_view if_ill = "raise";  // What becomes of factors that are not finite, or with which no digit of the answer is sure.
+};
+// The solution x of A x = x2 for A = L conj(L)ᵀ given by its Cholesky factor x1 = L (upper = true: A = conj(U)ᵀ U by
+// x1 = U), one vector (1-d x2) or matrices; leading axes broadcast.
+Tensor cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct CholUpdateOptions {
+  bool downdate = false;  // Subtract instead of add.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The Cholesky factor of A + x2 conj(x2)ᵀ, or with downdate = true of A - x2 conj(x2)ᵀ, from the lower factor x1 of
+// A in O(n²); leading axes broadcast. A downdate that is not positive definite is refused.
+Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct CholeskyOptions {
   bool upper = false;  // Return the upper triangular factor.
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
@@ -129,6 +145,17 @@ struct InvOptions {
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
 Tensor inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct LdlOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct LdlResult {
+  Tensor L, D, P;
+};
+// The factors x[P][:, P] = L D conj(L)ᵀ of each symmetric or Hermitian matrix: L unit lower triangular, D with
+// blocks of 1 × 1 and 2 × 2 on its diagonal (rook pivoting), P the order of rows and columns.
+LdlResult ldl(const In& x, const LdlOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct LstsqOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -136,6 +163,23 @@ struct LstsqOptions {
 // The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
 // values up to rtol times the largest count as zero.
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LuOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct LuResult {
+  Tensor P, L, U;
+};
+// The factors x[P] = L U of each matrix with its rows in the order P (partial pivoting): L unit lower triangular or
+// trapezoidal, |L| of at most about 1, U upper. A matrix that is not finite has P = -1 with if_ill = nan.
+LuResult lu(const In& x, const LuOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LuSolveOptions {
+  std::string_view if_ill = "raise";  // What becomes of factors that are not finite, or with which no digit of the answer is sure.
+};
+// The solution x of A x = b for A[P] = L U, the results of lu; one vector (1-d b) or matrices; leading axes
+// broadcast.
+Tensor lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct MatrixRankOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
@@ -240,6 +284,10 @@ Tensor vector_norm(const In& x, const VectorNormOptions& options = {}, std::sour
 
 // The same functions with what can be said of the answer. Numerical trouble does not raise: the bad members are NaN.
 namespace diagnosed {
+Diagnosed<Tensor> cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
@@ -260,7 +308,13 @@ Diagnosed<Tensor> householder_product(const In& x, const In& tau, const Househol
 
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<LdlResult> ldl(const In& x, const LdlOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<LuResult> lu(const In& x, const LuOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 

@@ -5,6 +5,8 @@
 namespace wp {
 
 extern const Op op_einsum;
+extern const Op op_linalg_cho_solve;
+extern const Op op_linalg_chol_update;
 extern const Op op_linalg_cholesky;
 extern const Op op_linalg_cond;
 extern const Op op_linalg_det;
@@ -15,7 +17,10 @@ extern const Op op_linalg_eigvals;
 extern const Op op_linalg_eigvalsh;
 extern const Op op_linalg_householder_product;
 extern const Op op_linalg_inv;
+extern const Op op_linalg_ldl;
 extern const Op op_linalg_lstsq;
+extern const Op op_linalg_lu;
+extern const Op op_linalg_lu_solve;
 extern const Op op_linalg_matrix_rank;
 extern const Op op_linalg_pinv;
 extern const Op op_linalg_qr;
@@ -55,6 +60,18 @@ Tensor vecdot(const In& x1, const In& x2, const VecdotOptions& options, std::sou
 }
 
 namespace linalg {
+Tensor cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.if_ill)};
+  return call1(op_linalg_cho_solve, Inputs(in), attrs, Place(where));
+}
+
+Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.downdate), Attr(options.if_ill)};
+  return call1(op_linalg_chol_update, Inputs(in), attrs, Place(where));
+}
+
 Tensor cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
@@ -118,10 +135,30 @@ Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
 }
 
+LdlResult ldl(const In& x, const LdlOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_ldl, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   return call1(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+}
+
+LuResult lu(const In& x, const LuOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  Tensors out = call(op_linalg_lu, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&P.tensor(), &L.tensor(), &U.tensor(), &b.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_lu_solve, Inputs(in), attrs, Place(where));
 }
 
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
@@ -190,6 +227,20 @@ Tensor vector_norm(const In& x, const VectorNormOptions& options, std::source_lo
 }
 
 namespace diagnosed {
+Diagnosed<Tensor> cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_cho_solve, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.downdate), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_chol_update, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
@@ -260,10 +311,31 @@ Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_locati
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<LdlResult> ldl(const In& x, const LdlOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_ldl, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<LuResult> lu(const In& x, const LuOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lu, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
+Diagnosed<Tensor> lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&P.tensor(), &L.tensor(), &U.tensor(), &b.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lu_solve, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
