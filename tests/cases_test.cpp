@@ -78,6 +78,12 @@ const std::map<std::string, Function>& functions() {
          const auto r = la::slogdet(x[0]);
          return Tensors{r.sign, r.logabsdet};
        }},
+      {"eigvals",  // a set: here and there in the order of real parts
+       [](const auto& x) {
+         auto w = la::eigvals(x[0]).template to_vector<complex128>();
+         std::sort(w.begin(), w.end(), [](complex128 a, complex128 b) { return a.real() < b.real(); });
+         return Tensors{Tensor::from(w, {static_cast<std::int64_t>(w.size())})};
+       }},
       {"eigvalsh", [](const auto& x) { return Tensors{la::eigvalsh(x[0])}; }},
       {"svdvals", [](const auto& x) { return Tensors{la::svdvals(x[0])}; }},
       {"cholesky", [](const auto& x) { return Tensors{la::cholesky(x[0])}; }},

@@ -46,6 +46,10 @@ int svd_by(SvdMethod method, Vectors vectors, Size m, Size n, const T* a, Size l
 template <class T>
 int svd(Vectors vectors, Size m, Size n, const T* a, Size lda, Real<T>* s, T* u, Size ldu, T* vh, Size ldvh,
         SvdMethod* used = nullptr);
+// L = X·diag(s)·Yᴴ for lower triangular n × n L with zeros above the diagonal, rows n apart, by one-sided Jacobi
+// (gesvj). With `vectors` L becomes X, else it is destroyed.
+template <class T>
+int svd_lower(bool vectors, Size n, T* l, Real<T>* s);
 
 // ---- A = Z·diag(w)·Zᴴ for symmetric (Hermitian) A, w rising; the other triangle of A is not read
 enum class EighMethod : char {
@@ -56,7 +60,7 @@ enum class EighMethod : char {
 // By one method. A is kept. z null: values only. Positive when it does not converge.
 template <class T>
 int eigh_by(EighMethod method, Triangle triangle, Size n, const T* a, Size lda, Real<T>* w, T* z, Size ldz);
-// The first of them, in this order, that converges and whose workspace fits.
+// divide, or if that does not converge or its workspace does not fit: qr. Never relative, whose vectors are worse.
 template <class T>
 int eigh(Triangle triangle, Size n, const T* a, Size lda, Real<T>* w, T* z, Size ldz, EighMethod* used = nullptr);
 // A·Z = B·Z·diag(w), Zᴴ·B·Z = I, B positive definite (sygvd, itype 1). B becomes its Cholesky factor; with `vectors`
@@ -75,6 +79,10 @@ struct EigOutputs {
   Size ld_right = 0;
   Real<T>* value_rcond = nullptr;   // 1 / condition of each eigenvalue: |vlᴴ·vr|
   Real<T>* vector_rcond = nullptr;  // 1 / condition of each right vector (sep); costs as much again
+  struct Balanced {
+    Size low = 0, high = 0;  // values outside of low … high − 1 were found by permuting: they are exact
+    Real<T> norm = 0;        // ‖·‖₁ of the balanced matrix
+  }* balanced = nullptr;
 };
 // A is kept. The condition numbers are those of the balanced matrix: scaling changes them, permuting does not.
 // i > 0: only the eigenvalues w[i…n−1] converged, no vectors.

@@ -98,10 +98,10 @@ int by_qr(const Target<T>& t, const T* a, Size lda) {
 }
 
 // L = X·diag(s)·Yᴴ for a lower triangular n × n matrix L, which becomes X. `rank` is the number of columns of X that
-// were computed: those of singular values that are not zero. y null: values only.
+// were computed: those of singular values that are not zero. y null: not wanted.
 template <class T>
-int gesvj(Size n, T* l, Real<T>* s, T* y, Size& rank) {
-  const char job_u = y ? 'U' : 'N', job_v = y ? 'V' : 'N';
+int gesvj(bool vectors, Size n, T* l, Real<T>* s, T* y, Size& rank) {
+  const char job_u = vectors ? 'U' : 'N', job_v = y ? 'V' : 'N';
   const Size length = std::max<Size>(2 * n, 6);
   if (!fit(length)) return kTooLarge;
   Buffer<T> work(length);
@@ -179,7 +179,7 @@ int jacobi_tall(const Target<T>& t, const T* a, Size lda) {
   Size rank = 0;
   const bool none = t.vectors == Vectors::none;
   auto y = scratch<T>(none ? 0 : n * n);
-  if (const int info = gesvj<T>(n, x.data(), t.s, none ? nullptr : y.data(), rank)) return info;
+  if (const int info = gesvj<T>(!none, n, x.data(), t.s, none ? nullptr : y.data(), rank)) return info;
   if (lifted != 0) std::for_each_n(t.s, n, [&](Real<T>& s) { s = std::ldexp(s, -lifted); });
   if (none) return 0;
   if (rank < n)
@@ -255,7 +255,18 @@ int svd(Vectors vectors, Size m, Size n, const T* a, Size lda, Real<T>* s, T* u,
   return info;
 }
 
+template <class T>
+int svd_lower(bool vectors, Size n, T* l, Real<T>* s) {
+  if (!fit_matrix(n, n, n)) return kTooLarge;
+  if (n == 0) return 0;
+  if (!finite(n, n, l, n)) return kNotFinite;
+  Size rank = n;
+  if (const int info = gesvj<T>(vectors, n, l, s, nullptr, rank)) return info;
+  return vectors && rank < n ? complete(n, rank, l) : 0;
+}
+
 #define WP_INSTANTIATE(T)                                                                            \
+  template int svd_lower(bool, Size, T*, Real<T>*);                                                  \
   template int svd_by(SvdMethod, Vectors, Size, Size, const T*, Size, Real<T>*, T*, Size, T*, Size); \
   template int svd(Vectors, Size, Size, const T*, Size, Real<T>*, T*, Size, T*, Size, SvdMethod*);
 WP_LAPACK_TYPES(WP_INSTANTIATE)

@@ -135,7 +135,7 @@ int eigh(Triangle triangle, Size n, const T* a, Size lda, Real<T>* w, T* z, Size
     return [&, method] { return eigh_by(method, triangle, n, a, lda, w, z, ldz); };
   };
   int which = 0;
-  const int info = first_that_works(which, by(EighMethod::divide), by(EighMethod::qr), by(EighMethod::relative));
+  const int info = first_that_works(which, by(EighMethod::divide), by(EighMethod::qr));
   if (used) *used = static_cast<EighMethod>(which);
   return info;
 }

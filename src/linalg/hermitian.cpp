@@ -29,7 +29,9 @@ Hermitian<T>::Hermitian(std::int64_t n, kernels::View<T> a, std::string_view upl
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j <= i; ++j) {
       const T below = a.data[i * a.rows + j * a.columns], above = conjugate(a.data[j * a.rows + i * a.columns]);
-      T v = uplo == "lower" ? below : uplo == "upper" ? above : below * Real(0.5) + above * Real(0.5);
+      T v = uplo == "lower" || (uplo.empty() && below == above) ? below
+            : uplo == "upper"                                   ? above
+                                                                : below * Real(0.5) + above * Real(0.5);
       if (i == j) v = T(std::real(v));
       if (uplo.empty()) apart = std::max(apart, static_cast<double>(size(below - v)));
       largest = std::max(largest, static_cast<double>(size(v)));

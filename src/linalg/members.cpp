@@ -1,6 +1,7 @@
 #include "linalg/members.hpp"
 
 #include "base/text.hpp"
+#include "linalg/solving.hpp"
 
 namespace wp::linalg {
 
@@ -75,6 +76,26 @@ void need_matrices(const Tensor& a, std::string_view name) {
   if (a.ndim() < 2)
     refuse<ShapeError>("WP-SHP-018",
                        say(name, " must be a matrix or a stack of them, [..., m, n]; got ", a.shape(), "."));
+}
+
+MatrixSizes::MatrixSizes(const Tensor& x) {
+  need_matrices(x, "x");
+  batch = batch_of(x);
+  m = x.shape()[x.shape().size() - 2];
+  n = x.shape().back();
+  k = std::min(m, n);
+}
+
+Dims MatrixSizes::with(std::initializer_list<std::int64_t> more) const {
+  Dims shape = batch;
+  for (const std::int64_t d : more) shape.push_back(d);
+  return shape;
+}
+
+void flow_matrices(const FlowQuery& q, Visit visit) {
+  const MatrixSizes s(q.call.in[0]);
+  const std::int64_t members = s.members();
+  flow_members(q, s.m * s.n, members ? q.call.out[q.output].size() / members : 1, visit);
 }
 
 }  // namespace wp::linalg

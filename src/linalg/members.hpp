@@ -66,4 +66,16 @@ DecompositionOptions decomposition_options(const Call& c, std::size_t first);
 // Refuses what has fewer than two axes.
 void need_matrices(const Tensor& a, std::string_view name);
 
+// [batch…, m, n] and k = min(m, n).
+struct MatrixSizes {
+  Dims batch;
+  std::int64_t m, n, k;
+  explicit MatrixSizes(const Tensor& x);
+  std::int64_t members() const { return count_of(batch); }
+  std::int64_t longest() const { return std::max(m, n); }
+  Dims with(std::initializer_list<std::int64_t> more) const;
+};
+// Every element of argument 0's member: whether there is an answer rests on all.
+void flow_matrices(const FlowQuery& q, Visit visit);
+
 }  // namespace wp::linalg

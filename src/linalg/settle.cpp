@@ -80,9 +80,9 @@ Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, st
   return f;
 }
 
-// Answers of good members that are beyond the range of the dtype.
-void report_overflow(const Call& c, const Diagnosis::State& s) {
-  const Tensor& y = c.out[0];
+// Answers of good members that are beyond the range of the dtype, in one result.
+void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t output) {
+  const Tensor& y = c.out[output];
   if (!is_floating(y.dtype()) || !kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) return;
   const std::int64_t each = y.size() / std::max<std::int64_t>(static_cast<std::int64_t>(s.verdicts.size()), 1);
   Finding f = misuse("WP-LIN-007", {}, {}, {});
@@ -96,8 +96,9 @@ void report_overflow(const Call& c, const Diagnosis::State& s) {
     }
   if (first < 0) return;
   f.element = unravel(first, y.shape());
-  f.message = say("element ", f.element, " of the answer is ", text_at(y, first), ": it is beyond the range of ",
-                  y.dtype(), " (", plural(f.count, "element"), ").");
+  f.message =
+      say("element ", f.element, " of ", c.out.size() > 1 ? c.op.outputs[output] : "the answer", " is ",
+          text_at(y, first), ": it is beyond the range of ", y.dtype(), " (", plural(f.count, "element"), ").");
   f.advice = "Scale the argument, or compute in a wider dtype; for determinants use slogdet.";
   report(f);
 }
@@ -111,7 +112,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
   const Diagnosis d(std::move(state));
   c.beside().diagnosis = d;
   if (c.diagnosed) return;
-  if (finite_answers) report_overflow(c, *d.state());
+  for (std::size_t i = 0; i < c.out.size() && finite_answers; ++i) report_overflow(c, *d.state(), i);
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
     Finding f = finding_of(c, d, trouble, advice);

@@ -39,6 +39,22 @@ struct VecdotOptions {
 Tensor vecdot(const In& x1, const In& x2, const VecdotOptions& options = {}, std::source_location where = std::source_location::current());
 
 namespace linalg {
+struct ChoSolveOptions {
+  bool upper = false;  // x1 is the upper triangular factor.
+  std::string_view if_ill = "raise";  // What becomes of factors that are not finite, or with which no digit of the answer is sure.
+};
+// The solution x of A x = x2 for A = L conj(L)ᵀ given by its Cholesky factor x1 = L (upper = true: A = conj(U)ᵀ U by
+// x1 = U), one vector (1-d x2) or matrices; leading axes broadcast.
+Tensor cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct CholUpdateOptions {
+  bool downdate = false;  // Subtract instead of add.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The Cholesky factor of A + x2 conj(x2)ᵀ, or with downdate = true of A - x2 conj(x2)ᵀ, from the lower factor x1 of
+// A in O(n²); leading axes broadcast. A downdate that is not positive definite is refused.
+Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct CholeskyOptions {
   bool upper = false;  // Return the upper triangular factor.
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
@@ -60,22 +76,59 @@ struct DetOptions {
 // The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of floats.
 Tensor det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct EigOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct EigResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// The eigenvalues and right eigenvectors (columns of length 1) of each square matrix, both complex. The diagnosis
+// has the condition and an error bound of each eigenvalue; one of which no digit is sure is a finding.
+EigResult eig(const In& x, const EigOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct EighOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
 };
 struct EighResult {
   Tensor eigenvalues, eigenvectors;
 };
-// The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix.
+// The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. Where rows
+// differ widely in size, small eigenvalues keep their digits.
 EighResult eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct EighGeneralizedOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct EighGeneralizedResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// The eigenvalues w, rising, and eigenvectors v (columns) of x1 v = w x2 v for symmetric or Hermitian x1 and
+// positive definite x2; conj(v)ᵀ x2 v = 1. Leading axes broadcast.
+EighGeneralizedResult eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct EigvalsOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The complex eigenvalues of each square matrix, judged as eig does.
+Tensor eigvals(const In& x, const EigvalsOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct EigvalshOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
 };
 // The eigenvalues of each symmetric or Hermitian matrix, rising.
 Tensor eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct HouseholderProductOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The first n columns of H0 H1 ..., Hi = 1 - tau[i] v conj(v)ᵀ with v = (0, ..., 0, 1, x[i+1:, i]); what is on and
+// above the diagonal of x is not used.
+Tensor householder_product(const In& x, const In& tau, const HouseholderProductOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct InvOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is singular to working precision.
@@ -93,6 +146,17 @@ struct InvOptions {
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
 Tensor inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct LdlOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct LdlResult {
+  Tensor L, D, P;
+};
+// The factors x[P][:, P] = L D conj(L)ᵀ of each symmetric or Hermitian matrix: L unit lower triangular, D with
+// blocks of 1 × 1 and 2 × 2 on its diagonal (rook pivoting), P the order of rows and columns.
+LdlResult ldl(const In& x, const LdlOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct LstsqOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   double atol = 0.0;  // Singular values up to atol count as zero too.
@@ -103,6 +167,23 @@ struct LstsqOptions {
 // The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
 // values up to rtol times the largest, or atol, count as zero; with a ridge λ, |x1 x - x2|² + λ|x|² is minimised.
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LuOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct LuResult {
+  Tensor P, L, U;
+};
+// The factors x[P] = L U of each matrix with its rows in the order P (partial pivoting): L unit lower triangular or
+// trapezoidal, |L| of at most about 1, U upper. A matrix that is not finite has P = -1 with if_ill = nan.
+LuResult lu(const In& x, const LuOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LuSolveOptions {
+  std::string_view if_ill = "raise";  // What becomes of factors that are not finite, or with which no digit of the answer is sure.
+};
+// The solution x of A x = b for A[P] = L U, the results of lu; one vector (1-d b) or matrices; leading axes
+// broadcast.
+Tensor lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct MatrixRankOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
@@ -120,6 +201,39 @@ struct PinvOptions {
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
 Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct QrOptions {
+  std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct QrResult {
+  Tensor Q, R;
+};
+// The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may have any
+// sign.
+QrResult qr(const In& x, const QrOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct QrPivotedOptions {
+  std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct QrPivotedResult {
+  Tensor Q, R, P;
+};
+// The factors x[:, P] = Q R of each matrix with its columns in the order P, in which the diagonal of R falls in
+// size: small last ones tell of dependent columns.
+QrPivotedResult qr_pivoted(const In& x, const QrPivotedOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SchurOptions {
+  std::string_view output = "real";  // real: of the kind of x; complex: triangular in any case.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct SchurResult {
+  Tensor T, Z;
+};
+// The Schur form x = Z T conj(Z)ᵀ of each square matrix: Z orthonormal, T upper triangular with the eigenvalues on
+// its diagonal. For real x a pair of complex eigenvalues is a 2 × 2 block of T, unless output = "complex".
+SchurResult schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct SlogdetOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -177,23 +291,47 @@ Tensor vector_norm(const In& x, const VectorNormOptions& options = {}, std::sour
 
 // The same functions with what can be said of the answer. Numerical trouble does not raise: the bad members are NaN.
 namespace diagnosed {
+Diagnosed<Tensor> cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<EigResult> eig(const In& x, const EigOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<EighGeneralizedResult> eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> householder_product(const In& x, const In& tau, const HouseholderProductOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<LdlResult> ldl(const In& x, const LdlOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<LuResult> lu(const In& x, const LuOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<QrResult> qr(const In& x, const QrOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<QrPivotedResult> qr_pivoted(const In& x, const QrPivotedOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options = {}, std::source_location where = std::source_location::current());
 

@@ -59,7 +59,7 @@ void forward(Call& c) {
   with_float(work, [&]<class T>(T) { run<T>(a, *state, first, logs ? &log : nullptr); });
   first.finish();
   if (logs) log.finish();
-  settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.");
+  settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.", !logs);
 }
 
 void flow(const FlowQuery& q, Visit visit) {

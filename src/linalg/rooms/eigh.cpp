@@ -1,7 +1,6 @@
 #include <cmath>
 
-#include "kernels/lapack.hpp"
-#include "linalg/hermitian.hpp"
+#include "linalg/eigen.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
 
@@ -22,43 +21,13 @@ void infer(Call& c) {
 }
 
 template <class T>
-T scaled(T v, int e) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
-  else
-    return std::ldexp(v, e);
-}
-
-// Values rising into w; vectors, if wanted, as columns of the row-major v.
-template <class T>
-Status decompose(std::int64_t n, Hermitian<T>& h, typename kernels::RealOf<T>::type* w, T* v) {
-  if (!h.finite) return Status::nonfinite_input;
-  int e = 0;
-  if (h.largest > 0) std::frexp(h.largest, &e);
-  for (T& x : h.matrix) x = scaled(x, -e);  // so that everything scales exactly with the matrix
-  // Row-major memory is the conjugate matrix to LAPACK: its vectors are the conjugate ones, one per row.
-  std::vector<T> z(static_cast<std::size_t>(v ? n * n : 0));
-  if (lapack::eigh<T>(lapack::Triangle::lower, n, h.matrix.data(), n, w, v ? z.data() : nullptr, n) != 0)
-    return Status::not_converged;
-  for (std::int64_t i = 0; i < n; ++i) w[i] = std::ldexp(w[i], e);
-  for (std::int64_t i = 0; i < n && v; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      const T x = z[static_cast<std::size_t>(j * n + i)];
-      if constexpr (kernels::RealOf<T>::parts == 2)
-        v[i * n + j] = std::conj(x);
-      else
-        v[i * n + j] = x;
-    }
-  return Status::ok;
-}
-
-template <class T>
 void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& values, const Result* vectors,
-         std::vector<double>& asymmetry) {
+         std::vector<double>& asymmetry, std::vector<Bounds>& bounds) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t n = a.shape().back();
   const Stack<T> stack(a, state.batch);
   const std::string_view uplo = c.attr(0) ? c.attr(0).text() : std::string_view();
+  const bool high = decomposition_options(c, 1).high;
   for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
     Hermitian<T> h(n, stack[i], uplo);
     asymmetry[static_cast<std::size_t>(i)] = h.asymmetry;
@@ -67,7 +36,9 @@ void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& 
     Verdict& verdict = state.verdicts[static_cast<std::size_t>(i)];
     verdict.structure = Structure::symmetric;
     verdict.method = Method::eigen;
-    verdict.status = n == 0 ? Status::ok : decompose<T>(n, h, w, v);
+    const EigenResult result = hermitian_eigen<T>(n, h, high, w, v);
+    bounds[static_cast<std::size_t>(i)] = result.bounds;
+    verdict.status = result.status;
     if (verdict.status == Status::ok) return;
     std::fill_n(w, n, std::numeric_limits<R>::quiet_NaN());
     if (v) std::fill_n(v, n * n, T(std::numeric_limits<R>::quiet_NaN()));
@@ -80,20 +51,25 @@ void forward(Call& c) {
   const Tensor a = brought(c.in[0], work);
   auto state = new_state(c, batch_of(c.in[0]));
   std::vector<double> asymmetry(state->verdicts.size());
+  std::vector<Bounds> bounds(state->verdicts.size());
   const bool both = c.out.size() == 2;
   Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
-  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, values, both ? &vectors : nullptr, asymmetry); });
+  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, values, both ? &vectors : nullptr, asymmetry, bounds); });
   values.finish();
   if (both) vectors.finish();
   report_asymmetry(c, asymmetry, c.in[0].dtype());
-  settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: its eigenvalues could not be found.");
+  if (real_of(work) != real_of(c.key))
+    for (Bounds& b : bounds) b.rounding = round_off(c.key);
+  bound_spectra(*state, c.out[0], std::move(bounds));
+  settle(c, std::move(state), decomposition_options(c, 1).if_ill,
+         "Look at the matrix: its eigenvalues could not be found.");
 }
 
 std::vector<Sample> samples(const Op& op) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
-                       Attr uplo = {}, Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, shape, v)}, {uplo, if_ill}, covers});
+                       Attr uplo = {}, Attr if_ill = "raise", Attr accuracy = "normal") {
+    out.push_back({{sample_tensor(d, shape, v)}, {uplo, if_ill, accuracy}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds))
@@ -104,6 +80,11 @@ std::vector<Sample> samples(const Op& op) {
   add(f64, {2, 2}, {4, 7, 1, 3}, "one triangle", "upper");
   add(f64, {2, 2}, {4, 2, 1, 3}, "not symmetric: its symmetric part");
   add(f64, {2, 2}, {1e300, 2e300, 2e300, 5e300}, "near overflow");
+  add(f64, {3, 3}, {1, 1e-20, 5e-41, 1e-20, 1e-39, 1e-60, 5e-41, 1e-60, 1e-79}, "graded");
+  add(c128, {2, 2}, {1, {0, 1e-20}, {0, -1e-20}, 0}, "graded, indefinite");
+  add(f64, {3, 3}, {1, 1e-20, 2e-40, 1e-20, -1e-39, 1e-60, 2e-40, 1e-60, 1e-79}, "graded, indefinite");
+  add(f64, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 9}, "high accuracy", {}, "raise", "high");
+  add(f64, {4, 4}, {0, 2, 0, 0, 2, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2, 0}, "high accuracy", {}, "raise", "high");
   add(f64, {0, 0}, {0}, "empty");
   add(f64, {2, 2}, {1, HUGE_VAL, HUGE_VAL, 1}, "not finite", {}, "nan");
   return out;
@@ -113,14 +94,15 @@ Op decomposition(Op op) {
   op.ns = "linalg";
   op.group = "linear algebra";
   op.params = {{"x", kinds::numeric}};
-  op.attrs = {uplo_attr(), policy_attr()};
+  op.attrs = decomposition_attrs({uplo_attr()});
   op.infer = infer;
   op.forward = forward;
   op.diagnoses = true;
   op.notes = Notes::gives;
   op.flow = [](const FlowQuery& q, Visit visit) { flow_hermitian(q, q.call.attr(0), visit); };
   op.branches = {"a batch",       "one triangle", "not symmetric: its symmetric part",
-                 "near overflow", "empty",        "not finite"};
+                 "near overflow", "graded",       "graded, indefinite",
+                 "high accuracy", "empty",        "not finite"};
   return op;
 }
 
@@ -128,7 +110,8 @@ Op decomposition(Op op) {
 
 const Op op_linalg_eigh = decomposition({
     .name = "eigh",
-    .doc = "The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix.",
+    .doc = "The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. "
+           "Where rows differ widely in size, small eigenvalues keep their digits.",
     .outputs = {"eigenvalues", "eigenvectors"},
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_eigh); },

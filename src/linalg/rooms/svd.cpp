@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "linalg/bounds.hpp"
 #include "linalg/members.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
@@ -12,25 +13,8 @@ namespace {
 
 using namespace linalg;
 
-struct Sizes {
-  Dims batch;
-  std::int64_t m, n, k;
-  explicit Sizes(const Tensor& x) {
-    need_matrices(x, "x");
-    batch = batch_of(x);
-    m = x.shape()[x.shape().size() - 2];
-    n = x.shape().back();
-    k = std::min(m, n);
-  }
-  Dims with(std::initializer_list<std::int64_t> more) const {
-    Dims shape = batch;
-    for (const std::int64_t d : more) shape.push_back(d);
-    return shape;
-  }
-};
-
 void infer_svd(Call& c) {
-  const Sizes s(c.in[0]);
+  const MatrixSizes s(c.in[0]);
   const bool full = c.attr(0).flag();
   c.key = float_result(c.in[0].dtype());
   c.output(c.key, s.with({s.m, full ? s.m : s.k}));
@@ -39,34 +23,14 @@ void infer_svd(Call& c) {
 }
 
 void infer_values(Call& c) {
-  const Sizes s(c.in[0]);
+  const MatrixSizes s(c.in[0]);
   c.key = float_result(c.in[0].dtype());
   c.output(real_of(c.key), s.with({s.k}));
 }
 
-// Error bounds: |σ̂ − σ| ≤ p u σ₁ (Weyl), vectors off by that over the gap (Wedin 1972); p = √max(m, n).
-void spectrum(const Tensor& sigma, double u, std::int64_t longest, std::int64_t member, Member& m) {
-  const std::int64_t k = sigma.shape().back();
-  if (k == 0 || m.status != Status::ok) return;
-  const auto* const s = reinterpret_cast<const double*>(sigma.node()->data) + member * k;
-  const double bound = std::sqrt(static_cast<double>(longest)) * u * s[0];
-  std::vector<double> vectors;
-  for (std::int64_t i = 0; i < k; ++i) {
-    const double above = i > 0 ? s[i - 1] - s[i] : HUGE_VAL, below = i + 1 < k ? s[i] - s[i + 1] : HUGE_VAL;
-    const double gap = std::min(above, below);
-    vectors.push_back(gap > 0 ? std::min(bound / gap, 2.0) : s[0] > 0 ? 2.0 : 0.0);
-    if (above <= 4 * bound && !m.clusters.empty() && m.clusters.back().last == i - 1)
-      m.clusters.back() = {m.clusters.back().first, i, s[i], m.clusters.back().high};
-    else if (below <= 4 * bound)
-      m.clusters.push_back({i, i, s[i], s[i]});
-  }
-  m.value_error = Tensor::from(std::vector<double>(static_cast<std::size_t>(k), bound), {k});
-  m.vector_error = Tensor::from(vectors, {k});
-}
-
 template <class T>
-void run(const Sizes& s, const Tensor& a, Diagnosis::State& state, Parts parts, bool high,
-         std::vector<Result>& results) {
+void run(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, Parts parts, bool high,
+         std::vector<Result>& results, std::vector<Bounds>& bounds) {
   using R = typename kernels::RealOf<T>::type;
   const Stack<T> stack(a, s.batch);
   const bool vectors = parts != Parts::values;
@@ -77,6 +41,10 @@ void run(const Sizes& s, const Tensor& a, Diagnosis::State& state, Parts parts, 
     v.method = Method::svd;
     v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
     const bool good = v.status == Status::ok;
+    // |σ̂ − σ| is at most the backward error (Weyl).
+    if (good && s.k > 0)
+      bounds[static_cast<std::size_t>(i)].absolute =
+          growth_of_errors(std::max(s.m, s.n)) * (std::numeric_limits<R>::epsilon() / 2) * svd.sigma()[0];
     R* const sigma = results[vectors ? 1 : 0].data<R>() + i * s.k;
     for (std::int64_t j = 0; j < s.k; ++j)
       sigma[j] =
@@ -91,30 +59,22 @@ void run(const Sizes& s, const Tensor& a, Diagnosis::State& state, Parts parts, 
 }
 
 void forward(Call& c, Parts parts, std::size_t first) {
-  const Sizes s(c.in[0]);
+  const MatrixSizes s(c.in[0]);
   const DecompositionOptions options = decomposition_options(c, first);
   const DType work = working_dtype(c.key, std::max(s.m, s.n));
   const Tensor a = brought(c.in[0], work);
   auto state = new_state(c, s.batch);
+  std::vector<Bounds> bounds(state->verdicts.size());
   std::vector<Result> results;
   for (std::size_t i = 0; i < c.out.size(); ++i)  // S is real
     results.emplace_back(c.out[i], c.out.size() == 1 || i == 1 ? real_of(work) : work);
-  with_float(work, [&]<class T>(T) { run<T>(s, a, *state, parts, options.high, results); });
+  with_float(work, [&]<class T>(T) { run<T>(s, a, *state, parts, options.high, results, bounds); });
   const std::size_t at = parts == Parts::values ? 0 : 1;
   for (Result& r : results) r.finish();
-  const Tensor sigma = packed(c.out[at], f64);
-  const double u = std::max(round_off(work), round_off(c.key) * 0.5);
-  state->spectrum = [sigma, u, longest = std::max(s.m, s.n)](std::int64_t member, Member& m) {
-    spectrum(sigma, u, longest, member, m);
-  };
+  if (real_of(work) != real_of(c.key))
+    for (Bounds& b : bounds) b.rounding = round_off(c.key);
+  bound_spectra(*state, c.out[at], std::move(bounds));
   settle(c, std::move(state), options.if_ill, "Look at the matrix: a member did not give its singular values.");
-}
-
-void flow(const FlowQuery& q, Visit visit) {
-  const Sizes s(q.call.in[0]);
-  const Tensor& out = q.call.out[q.output];
-  const std::int64_t members = count_of(s.batch);
-  flow_members(q, s.m * s.n, members ? out.size() / members : 1, visit);
 }
 
 std::vector<Sample> samples(const Op& op, bool vectors) {
@@ -145,7 +105,7 @@ Op decomposition(Op op) {
   op.params = {{"x", kinds::numeric}};
   op.diagnoses = true;
   op.notes = Notes::gives;
-  op.flow = flow;
+  op.flow = flow_matrices;
   op.branches = {"tall", "wide", "a batch", "empty", "near overflow", "high accuracy", "not finite"};
   return op;
 }

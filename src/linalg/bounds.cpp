@@ -1,0 +1,57 @@
+#include "linalg/bounds.hpp"
+
+#include <algorithm>
+
+#include "ops/lines.hpp"
+
+namespace wp::linalg {
+
+double growth_of_errors(std::int64_t n) {
+  return 8 * std::sqrt(static_cast<double>(std::max<std::int64_t>(n, 1)));
+}
+
+void bound_spectrum(const double* v, std::int64_t n, const Bounds& b, Member& m) {
+  std::vector<double> values, vectors;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double size = std::fabs(v[i]);
+    values.push_back(std::min(b.absolute, b.relative * size) + b.rounding * size);
+  }
+  const auto apart = [&](std::int64_t i, std::int64_t j) { return std::fabs(v[i] - v[j]); };
+  const auto relative = [&](std::int64_t i, std::int64_t j) {
+    const double gap = apart(i, j);
+    return gap > 0 ? gap / (std::fabs(v[i]) + std::fabs(v[j])) : 0;
+  };
+  const auto together = [&](std::int64_t i, std::int64_t j) {
+    return apart(i, j) <= 2 * (values[static_cast<std::size_t>(i)] + values[static_cast<std::size_t>(j)]);
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    double gap = HUGE_VAL, relative_gap = HUGE_VAL;
+    for (const std::int64_t j : {i - 1, i + 1})
+      if (j >= 0 && j < n) {
+        gap = std::min(gap, apart(i, j));
+        relative_gap = std::min(relative_gap, relative(i, j));
+      }
+    const auto quotient = [](double error, double of) { return of > 0 ? error / of : HUGE_VAL; };
+    const double error = n == 1 ? 0 : std::min(quotient(b.absolute, gap), quotient(b.relative, relative_gap));
+    vectors.push_back(std::min(error + b.rounding, 2.0));
+    if (i > 0 && together(i - 1, i)) {
+      Cluster& c = m.clusters.empty() || m.clusters.back().last != i - 1
+                       ? m.clusters.emplace_back(Cluster{i - 1, i, v[i - 1], v[i - 1]})
+                       : m.clusters.back();
+      c = {c.first, i, std::min(c.low, v[i]), std::max(c.high, v[i])};
+    }
+  }
+  m.value_error = Tensor::from(values, {n});
+  m.vector_error = Tensor::from(vectors, {n});
+}
+
+void bound_spectra(Diagnosis::State& state, const Tensor& given, std::vector<Bounds> bounds) {
+  state.spectrum = [values = packed(given, f64), bounds = std::move(bounds)](std::int64_t member, Member& m) {
+    const std::int64_t n = values.shape().back();
+    if (n == 0 || m.status != Status::ok) return;
+    const auto* const v = reinterpret_cast<const double*>(values.node()->data) + member * n;
+    bound_spectrum(v, n, bounds[static_cast<std::size_t>(member)], m);
+  };
+}
+
+}  // namespace wp::linalg

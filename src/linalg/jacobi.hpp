@@ -1,0 +1,28 @@
+// Eigenvalues of Hermitian matrices whose rows differ widely in size (H = D·B·D, D diagonal, B of small condition):
+// Jacobi methods give even the least of them with digits, where methods that tridiagonalise lose all below u·‖H‖.
+#pragma once
+#include "kernels/gemm.hpp"
+
+namespace wp::linalg {
+
+// Values rising into w, vectors (if v) as columns of the row-major n × n matrix v; h row-major, its largest element
+// in [1/2, 1), both triangles filled. |ŵ − w| ≤ relative·|w|.
+struct Jacobi {
+  bool done = false;  // else nothing was written that counts: the method does not pay, or did not converge
+  double relative = 0;
+};
+
+// H = L·Lᴴ, then one-sided Jacobi on L = X·S·Yᴴ: H = X·S²·Xᴴ (Veselić & Hari 1989). The error is that of B's
+// condition (Demmel & Veselić 1992). Not done if H is not positive definite, or unless `always` if D does not matter
+// more than B.
+template <class T>
+Jacobi jacobi_definite(std::int64_t n, const T* h, bool always, typename kernels::RealOf<T>::type* w, T* v);
+
+// The singular value decomposition by pivoted QR and one-sided Jacobi, signs from the products of left and right
+// vectors (Dopico, Molera & Moro 2003), which two-sided Jacobi separates where values of opposite sign are close. The
+// error is that of the condition of the scaled |H| = √(H²) (Veselić & Slapničar 1993), which is measured on the
+// result.
+template <class T>
+Jacobi jacobi_indefinite(std::int64_t n, const T* h, bool always, typename kernels::RealOf<T>::type* w, T* v);
+
+}  // namespace wp::linalg

@@ -1,0 +1,49 @@
+// One matrix as LAPACK takes it.
+#pragma once
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/condition.hpp"
+
+namespace wp::linalg {
+
+// v·2^e.
+template <class T>
+T shifted(T v, int e) {
+  if constexpr (kernels::RealOf<T>::parts == 2)
+    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
+  else
+    return std::ldexp(v, e);
+}
+
+// Column-major, times 2^exponent, which is exact, so that its largest element is in [1/2, 1).
+template <class T>
+struct Prescaled {
+  std::vector<T> data;
+  int exponent = 0;
+  bool finite;
+
+  Prescaled(std::int64_t m, std::int64_t n, kernels::View<T> a)
+      : data(static_cast<std::size_t>(m * n)), finite(std::isfinite(kernels::norms<T>(m, n, a).largest)) {
+    if (!finite) return;
+    exponent = kernels::prescale_exponent<T>(m, n, a);
+    const std::vector<int> rows(static_cast<std::size_t>(n), exponent), columns(static_cast<std::size_t>(m), 0);
+    kernels::scale<T, T>(n, m, a.transposed(), rows.data(), columns.data(), data.data());
+  }
+};
+
+// A row-major m × n matrix from a column-major one, times 2^e.
+template <class T>
+void put_rows(std::int64_t m, std::int64_t n, const T* columns, std::int64_t ld, int e, T* to) {
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      to[i * n + j] = e == 0 ? columns[i + j * ld] : shifted(columns[i + j * ld], e);
+}
+
+template <class T>
+void fill_nan(T* to, std::int64_t count) {
+  std::fill_n(to, count, T(std::numeric_limits<typename kernels::RealOf<T>::type>::quiet_NaN()));
+}
+
+}  // namespace wp::linalg

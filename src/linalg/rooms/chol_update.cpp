@@ -1,0 +1,234 @@
+#include <cmath>
+
+#include "base/text.hpp"
+#include "kernels/condition.hpp"
+#include "kernels/triangular.hpp"
+#include "linalg/members.hpp"
+#include "linalg/prescaled.hpp"
+#include "linalg/solving.hpp"
+#include "linalg/system.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_chol_update;
+namespace {
+
+using namespace linalg;
+
+Dims batch_both(const Call& c) {
+  return broadcast(batch_of(c.in[0]), batch_of(c.in[1], 1));
+}
+
+void infer(Call& c) {
+  const std::int64_t n = square_size(c.in[0], "x1");
+  const Tensor& x = c.in[1];
+  if (x.ndim() == 0 || x.shape().back() != n)
+    refuse<ShapeError>("WP-SHP-017", say("x2 must be [..., n] for x1 [..., n, n]; got x1 ", c.in[0].shape(), ", x2 ",
+                                         x.shape(), "."));
+  c.key = float_result(common_dtype(c));
+  Dims shape = batch_both(c);
+  shape.push_back(n);
+  shape.push_back(n);
+  c.output(c.key, shape);
+}
+
+// The lower triangle L (row-major) and a vector x, scaled by one power of two.
+template <class T>
+class Factor {
+ public:
+  using R = typename kernels::RealOf<T>::type;
+  Factor(std::int64_t n, T* l, std::vector<T> x) : n_(n), l_(l), x_(std::move(x)) {}
+
+  // [L x]·G = [L′ 0] by Givens rotations of column j with x (Golub & Van Loan 2013, §6.5.4).
+  void add() {
+    for (std::int64_t j = 0; j < n_; ++j) rotate(j, std::real(l_[j * n_ + j]), x_[at(j)]);
+  }
+
+  // L·Lᴴ − x·xᴴ is positive definite if and only if ‖a‖ < 1, L·a = x. Rotations that take (a, ρ), ρ² = 1 − ‖a‖², to
+  // (0, …, 0, 1) take [L 0] to [L′ x] (LINPACK's xCHDD; Saunders 1972). Returns ρ², negative if there is no L′.
+  double subtract() {
+    std::vector<T> a = x_;
+    kernels::solve_triangular<T>({false, false}, n_, 1, {l_, n_, 1}, {a.data(), 1, 1});
+    const double norm = kernels::norms<T>(n_, 1, {a.data(), 1, 1}).frobenius;
+    const double rest = (1 - norm) * (1 + norm);
+    if (!(rest > 0)) return -1;
+    R rho = static_cast<R>(std::sqrt(rest));
+    std::fill(x_.begin(), x_.end(), T(0));
+    for (std::int64_t j = n_; j-- > 0;) {
+      const R size = std::hypot(rho, std::abs(a[at(j)])), c = rho / size;
+      const T s = a[at(j)] / size;
+      // Column j of [L 0] loses its part along (a, ρ): lⱼ ← c·lⱼ − conj(s)·x … with x ← s̄·lⱼ + c·x.
+      for (std::int64_t i = j; i < n_; ++i) {
+        T& l = l_[i * n_ + j];
+        T& x = x_[at(i)];
+        const T old = l;
+        l = c * old - conjugate(s) * x;
+        x = s * old + c * x;
+      }
+      rho = size;
+    }
+    make_positive();
+    return rest;
+  }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  static T conjugate(T v) {
+    if constexpr (kernels::RealOf<T>::parts == 2)
+      return std::conj(v);
+    else
+      return v;
+  }
+  void rotate(std::int64_t j, R d, T y) {
+    const R size = std::hypot(d, std::abs(y));
+    if (size == 0) return;
+    const R c = d / size;
+    const T s = y / size;
+    for (std::int64_t i = j; i < n_; ++i) {
+      T& l = l_[i * n_ + j];
+      T& x = x_[at(i)];
+      const T old = l;
+      l = c * old + conjugate(s) * x;
+      x = c * x - s * old;
+    }
+    l_[j * n_ + j] = T(size);
+  }
+  // Columns with a negative diagonal element change sign.
+  void make_positive() {
+    for (std::int64_t j = 0; j < n_; ++j) {
+      const bool turn = std::real(l_[j * n_ + j]) < 0;
+      l_[j * n_ + j] = T(std::abs(std::real(l_[j * n_ + j])));
+      for (std::int64_t i = j + 1; i < n_ && turn; ++i) l_[i * n_ + j] = -l_[i * n_ + j];
+    }
+  }
+
+  std::int64_t n_;
+  T* l_;
+  std::vector<T> x_;
+};
+
+// L′ of one member, row-major.
+template <class T>
+Verdict update(std::int64_t n, kernels::View<T> given, kernels::View<T> vector, bool downdate, T* l) {
+  Verdict v;
+  v.method = Method::cholesky;
+  v.structure = Structure::spd;
+  std::vector<T> x(static_cast<std::size_t>(n));
+  double largest = 0;
+  bool finite = true;
+  const auto take = [&](T e) {
+    const double size =
+        std::max(std::fabs(static_cast<double>(std::real(e))), std::fabs(static_cast<double>(std::imag(e))));
+    finite = finite && std::isfinite(size);
+    largest = std::max(largest, size);
+    return e;
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    x[static_cast<std::size_t>(i)] = take(vector.data[i * vector.rows]);
+    for (std::int64_t j = 0; j < n; ++j)
+      l[i * n + j] = j <= i ? take(given.data[i * given.rows + j * given.columns]) : T(0);
+  }
+  v.status = finite ? Status::ok : Status::nonfinite_input;
+  if (!finite) return v;
+  int e = 0;
+  if (largest > 0) std::frexp(largest, &e);
+  for (std::int64_t i = 0; i < n * n; ++i) l[i] = shifted(l[i], -e);
+  for (T& y : x) y = shifted(y, -e);
+  Factor<T> factor(n, l, std::move(x));
+  if (!downdate) {
+    factor.add();
+  } else {
+    const double u = std::numeric_limits<typename kernels::RealOf<T>::type>::epsilon() / 2, rest = factor.subtract();
+    v.rcond = std::max(rest, 0.0);  // what is left of the part of L·Lᴴ along x
+    v.forward_error = n > 0 ? u / v.rcond : 0;
+    v.digits = digits_of(v.forward_error, u);
+    v.status = rest < 0 ? Status::not_spd : status_of(v.digits, -1, u);
+    if (v.status == Status::singular) v.status = Status::not_spd;
+  }
+  for (std::int64_t i = 0; i < n * n; ++i) l[i] = shifted(l[i], e);
+  return v;
+}
+
+template <class T>
+void run(const Call& c, const Tensor& a, const Tensor& x, Diagnosis::State& state, const Result& out) {
+  const std::int64_t n = a.shape().back();
+  const Stack<T> factors(a, state.batch), vectors(x, state.batch, 1);
+  for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
+    T* const to = out.data<T>() + i * n * n;
+    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    v = update<T>(n, factors[i], vectors[i], c.attr(0).flag(), to);
+    if (v.status > Status::ill_conditioned) fill_nan(to, n * n);
+  });
+}
+
+void forward(Call& c) {
+  const DType work = working_dtype(c.key, c.in[0].shape().back());
+  const Tensor a = brought(c.in[0], work), x = brought(c.in[1], work);
+  auto state = new_state(c, batch_both(c));
+  state->matrix = Tensor();
+  Result out(c.out[0], work);
+  with_float(work, [&]<class T>(T) { run<T>(c, a, x, *state, out); });
+  out.finish();
+  settle(c, std::move(state), policy_of(c, 1),
+         "The matrix without x2 is not positive definite: factor it anew with cholesky, or subtract less.");
+}
+
+// The lower triangle of x1's member; all of x2's.
+void flow(const FlowQuery& q, Visit visit) {
+  const std::int64_t n = q.call.in[0].shape().back();
+  const std::int64_t member =
+      own_member(q.element / (n * n), batch_both(q.call), batch_of(q.call.in[q.input], q.input == 0 ? 2 : 1));
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (q.input == 1) visit(member * n + i);
+    for (std::int64_t j = 0; j <= i && q.input == 0; ++j) visit((member * n + i) * n + j);
+  }
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  using Values = std::vector<complex128>;
+  const auto add = [&](DType d, const Dims& sl, const Values& l, const Dims& sx, const Values& x,
+                       std::string_view covers, Attr downdate = false, Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, sl, l), sample_tensor(d, sx, x)}, {downdate, if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op_linalg_chol_update.params[0].kinds)) {
+      add(d, {3, 3}, {2, 7, 7, 1, 2, 7, 1, 3, 4}, {3}, {1, 2, 3}, {});
+      add(d, {3, 3}, {4, 7, 7, 1, 5, 7, 1, 3, 4}, {3}, {1, 2, 3}, "downdate", true);
+    }
+  for (const DType d : {c64, c128}) {
+    add(d, {2, 2}, {2, 7, {1, 1}, 3}, {2}, {{1, 2}, {0, 1}}, {});
+    add(d, {2, 2}, {4, 7, {1, 1}, 3}, {2}, {{1, 2}, {0, 1}}, "downdate", true);
+  }
+  add(f64, {2, 2, 2}, {2, 0, 1, 2, 3, 0, 2, 1}, {2}, {1, 3}, "batches broadcast");
+  add(f64, {2, 2}, {1e300, 0, 1e300, 2e300}, {2}, {1e300, 3e300}, "near overflow");
+  add(f64, {2, 2}, {2, 0, 1, 2}, {2}, {2, 1}, "not positive definite", true, "nan");
+  add(f64, {2, 2}, {2, 0, 1, 2}, {2}, {9, 1}, "not positive definite", true, "nan");
+  add(f64, {0, 0}, {0}, {0}, {0}, "empty");
+  add(f64, {2, 2}, {1, 0, 1, 1}, {2}, {1, HUGE_VAL}, "not finite", false, "nan");
+  return out;
+}
+
+}  // namespace
+
+const Op op_linalg_chol_update = {
+    .name = "chol_update",
+    .ns = "linalg",
+    .group = "linear algebra",
+    .doc =
+        "The Cholesky factor of A + x2 conj(x2)ᵀ, or with downdate = true of A - x2 conj(x2)ᵀ, from the lower factor "
+        "x1 of A in O(n²); leading axes broadcast. A downdate that is not positive definite is refused.",
+    .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
+    .attrs = {{"downdate", AttrType::boolean, false, "Subtract instead of add."}, policy_attr()},
+    .infer = infer,
+    .forward = forward,
+    .diagnoses = true,
+    .notes = Notes::gives,
+    .flow = flow,
+    .saves_inputs = 3,
+    .saves_outputs = 1,
+    .branches = {"downdate", "batches broadcast", "near overflow", "not positive definite", "empty", "not finite"},
+    .samples = samples,
+};
+
+}  // namespace wp
