@@ -54,6 +54,15 @@ struct CondOptions {
 // The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly zero.
 Tensor cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct CovarianceOptions {
+  Setting shrinkage = "none";  // Between 0 and 1, or "ledoit_wolf": the one with the least expected square error.
+  double ddof = 1.0;  // What is taken off the number of observations: 1 for an unbiased estimate.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The covariance matrix of the columns of x over its rows, the observations: Σ (x_i - mean) conj(x_j - mean) / (n -
+// ddof), [..., p, p]; with shrinkage s: (1 - s) times it plus s times its mean variance on the diagonal.
+Tensor covariance(const In& x, const CovarianceOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct DetOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
@@ -77,6 +86,12 @@ struct EigvalshOptions {
 // The eigenvalues of each symmetric or Hermitian matrix, rising.
 Tensor eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct ExpmOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The exponential of each square matrix, by Padé approximation, scaling and squaring.
+Tensor expm(const In& x, const ExpmOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct InvOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is singular to working precision.
   std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
@@ -92,6 +107,28 @@ struct InvOptions {
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
 Tensor inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct LogdetOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The logarithm of the determinant of each symmetric or Hermitian positive definite matrix; -inf for a semidefinite
+// one that is proved singular.
+Tensor logdet(const In& x, const LogdetOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LogmOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The principal logarithm of each square matrix, by its Schur form, or by its eigenvalues if it is symmetric or
+// Hermitian. A real matrix with a negative eigenvalue has no real one: it is refused (if_ill), a complex one is not.
+Tensor logm(const In& x, const LogmOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LowRankOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The best approximation of each matrix by one of at most the given rank: its leading singular values and vectors.
+// rank: The rank, at least 0.
+Tensor low_rank(const In& x, std::int64_t rank, const LowRankOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct LstsqOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -99,6 +136,23 @@ struct LstsqOptions {
 // The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
 // values up to rtol times the largest count as zero.
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct MatrixNormOptions {
+  Ints axis = {-2, -1};  // The axes of rows and of columns.
+  bool keepdims = false;  // Keep reduced axes with length 1.
+  Setting ord = "fro";  // The norm: 1, -1, 2, -2, inf, -inf, "fro" or "nuc".
+};
+// The norm of matrices: fro √Σ|x|²; 1, inf the largest sum of |x| over a column, over a row; 2 the largest singular
+// value, nuc their sum; -1, -inf, -2 the least instead. Nothing overflows or vanishes on the way.
+Tensor matrix_norm(const In& x, const MatrixNormOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct MatrixPowerOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The power of each square matrix with a real exponent: by repeated squaring if that is whole (negative: of the
+// inverse), else the principal power by the Schur form, or by the eigenvalues if x is symmetric or Hermitian.
+// exponent: The exponent, at most 2^53.
+Tensor matrix_power(const In& x, double exponent, const MatrixPowerOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct MatrixRankOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
@@ -108,12 +162,88 @@ struct MatrixRankOptions {
 // nan).
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct NearestCorrelationOptions {
+  std::optional<double> tol = std::nullopt;  // How far the diagonal may be from 1 before it is set to 1; none: 64 n u.
+  std::int64_t max_iterations = 100;  // How many steps of Newton's method.
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The correlation matrix (positive semidefinite, ones on the diagonal) nearest to each symmetric or Hermitian matrix
+// in the Frobenius norm, by Newton's method on the dual problem. What does not converge is a finding; what was
+// reached is kept.
+Tensor nearest_correlation(const In& x, const NearestCorrelationOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct NearestSpdOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The symmetric or Hermitian positive definite matrix nearest to each x in the Frobenius norm: that of its symmetric
+// part without negative eigenvalues, plus the smallest multiple of the identity (ridge in the diagnosis) with which
+// cholesky proves it. backward_error is the relative distance.
+Tensor nearest_spd(const In& x, const NearestSpdOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct NullSpaceOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// An orthonormal basis (columns) of the vectors that each matrix takes to zero: the right singular vectors of values
+// up to rtol times the largest. How many there are depends on the values; a stack of matrices must have one rank.
+Tensor null_space(const In& x, const NullSpaceOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct OrthOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// An orthonormal basis (columns) of the range of each matrix: the left singular vectors of values above rtol times
+// the largest. How many there are depends on the values; a stack of matrices must have one rank.
+Tensor orth(const In& x, const OrthOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct PinvOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
 Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct PolarOptions {
+  std::string_view side = "right";  // On which side of U the factor P stands.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct PolarResult {
+  Tensor U, P;
+};
+// The polar decomposition x = U P of each matrix: U has orthonormal columns (rows, if x is wide), P is symmetric or
+// Hermitian and positive semidefinite; with side = left x = P U.
+PolarResult polar(const In& x, const PolarOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct ProjectorOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The orthogonal projector onto the range of each matrix, [..., m, m]: singular values up to rtol times the largest
+// do not count.
+Tensor projector(const In& x, const ProjectorOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct RandomizedSvdOptions {
+  std::int64_t oversampling = 10;  // How many more random vectors than rank.
+  std::int64_t power_iterations = 2;  // Products with x and its adjoint that sharpen the result.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct RandomizedSvdResult {
+  Tensor U, S, Vh;
+};
+// The leading singular values and vectors x ≈ U diag(S) Vh of each matrix, from its products with random vectors:
+// far cheaper than svd for a small rank of a large matrix. The diagnosis has a bound of the error of S relative to
+// its largest (forward_error) and of what is left of x (backward_error). rank: How many singular values. key: Which
+// sequence of random numbers: 64 bits. counter: Where in it to begin: the number of a 128-bit block.
+RandomizedSvdResult randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct RcondOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The reciprocal condition 1/(‖x‖₁‖x⁻¹‖₁) of each square matrix as it is given, estimated from its factors (never
+// too small but for rounding, nearly always within a factor 3); 0 for a matrix that is singular.
+Tensor rcond(const In& x, const RcondOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct SlogdetOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -140,6 +270,14 @@ struct SolveOptions {
 // improved with residuals in twice the precision; a matrix that is singular to working precision is refused with the
 // reason (if_ill).
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SqrtmOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The principal square root of each square matrix, by its Schur form, or by its eigenvalues if it is symmetric or
+// Hermitian. A real matrix with a negative eigenvalue has no real root: it is refused (if_ill), a complex one is
+// not.
+Tensor sqrtm(const In& x, const SqrtmOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct SvdOptions {
   bool full_matrices = true;  // Square U and Vh.
@@ -174,23 +312,53 @@ Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options = {}, std
 
 Diagnosed<Tensor> cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> covariance(const In& x, const CovarianceOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> expm(const In& x, const ExpmOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> logdet(const In& x, const LogdetOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> logm(const In& x, const LogmOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> low_rank(const In& x, std::int64_t rank, const LowRankOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> matrix_power(const In& x, double exponent, const MatrixPowerOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> nearest_correlation(const In& x, const NearestCorrelationOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> nearest_spd(const In& x, const NearestSpdOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> null_space(const In& x, const NullSpaceOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> orth(const In& x, const OrthOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<PolarResult> polar(const In& x, const PolarOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> projector(const In& x, const ProjectorOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<RandomizedSvdResult> randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> rcond(const In& x, const RcondOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> sqrtm(const In& x, const SqrtmOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options = {}, std::source_location where = std::source_location::current());
 

@@ -7,15 +7,31 @@ namespace wp {
 extern const Op op_einsum;
 extern const Op op_linalg_cholesky;
 extern const Op op_linalg_cond;
+extern const Op op_linalg_covariance;
 extern const Op op_linalg_det;
 extern const Op op_linalg_eigh;
 extern const Op op_linalg_eigvalsh;
+extern const Op op_linalg_expm;
 extern const Op op_linalg_inv;
+extern const Op op_linalg_logdet;
+extern const Op op_linalg_logm;
+extern const Op op_linalg_low_rank;
 extern const Op op_linalg_lstsq;
+extern const Op op_linalg_matrix_norm;
+extern const Op op_linalg_matrix_power;
 extern const Op op_linalg_matrix_rank;
+extern const Op op_linalg_nearest_correlation;
+extern const Op op_linalg_nearest_spd;
+extern const Op op_linalg_null_space;
+extern const Op op_linalg_orth;
 extern const Op op_linalg_pinv;
+extern const Op op_linalg_polar;
+extern const Op op_linalg_projector;
+extern const Op op_linalg_randomized_svd;
+extern const Op op_linalg_rcond;
 extern const Op op_linalg_slogdet;
 extern const Op op_linalg_solve;
+extern const Op op_linalg_sqrtm;
 extern const Op op_linalg_svd;
 extern const Op op_linalg_svdvals;
 extern const Op op_linalg_vector_norm;
@@ -60,6 +76,12 @@ Tensor cond(const In& x, const CondOptions& options, std::source_location where)
   return call1(op_linalg_cond, Inputs(in), attrs, Place(where));
 }
 
+Tensor covariance(const In& x, const CovarianceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.shrinkage), Attr(options.ddof), Attr(options.if_ill)};
+  return call1(op_linalg_covariance, Inputs(in), attrs, Place(where));
+}
+
 Tensor det(const In& x, const DetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
@@ -79,10 +101,34 @@ Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_locatio
   return call1(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
 }
 
+Tensor expm(const In& x, const ExpmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_expm, Inputs(in), attrs, Place(where));
+}
+
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
+}
+
+Tensor logdet(const In& x, const LogdetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_logdet, Inputs(in), attrs, Place(where));
+}
+
+Tensor logm(const In& x, const LogmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_logm, Inputs(in), attrs, Place(where));
+}
+
+Tensor low_rank(const In& x, std::int64_t rank, const LowRankOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(options.if_ill)};
+  return call1(op_linalg_low_rank, Inputs(in), attrs, Place(where));
 }
 
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
@@ -91,16 +137,78 @@ Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::sourc
   return call1(op_linalg_lstsq, Inputs(in), attrs, Place(where));
 }
 
+Tensor matrix_norm(const In& x, const MatrixNormOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.axis), Attr(options.keepdims), Attr(options.ord)};
+  return call1(op_linalg_matrix_norm, Inputs(in), attrs, Place(where));
+}
+
+Tensor matrix_power(const In& x, double exponent, const MatrixPowerOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(exponent), Attr(options.if_ill)};
+  return call1(op_linalg_matrix_power, Inputs(in), attrs, Place(where));
+}
+
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   return call1(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
 }
 
+Tensor nearest_correlation(const In& x, const NearestCorrelationOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.tol), Attr(options.max_iterations), Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_nearest_correlation, Inputs(in), attrs, Place(where));
+}
+
+Tensor nearest_spd(const In& x, const NearestSpdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_nearest_spd, Inputs(in), attrs, Place(where));
+}
+
+Tensor null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_null_space, Inputs(in), attrs, Place(where));
+}
+
+Tensor orth(const In& x, const OrthOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_orth, Inputs(in), attrs, Place(where));
+}
+
 Tensor pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   return call1(op_linalg_pinv, Inputs(in), attrs, Place(where));
+}
+
+PolarResult polar(const In& x, const PolarOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.side), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_polar, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor projector(const In& x, const ProjectorOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_projector, Inputs(in), attrs, Place(where));
+}
+
+RandomizedSvdResult randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(key), Attr(counter), Attr(options.oversampling), Attr(options.power_iterations), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_randomized_svd, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor rcond(const In& x, const RcondOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_rcond, Inputs(in), attrs, Place(where));
 }
 
 SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
@@ -112,8 +220,14 @@ SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_lo
 
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
+}
+
+Tensor sqrtm(const In& x, const SqrtmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_sqrtm, Inputs(in), attrs, Place(where));
 }
 
 SvdResult svd(const In& x, const SvdOptions& options, std::source_location where) {
@@ -150,6 +264,13 @@ Diagnosed<Tensor> cond(const In& x, const CondOptions& options, std::source_loca
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<Tensor> covariance(const In& x, const CovarianceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.shrinkage), Attr(options.ddof), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_covariance, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
@@ -171,10 +292,38 @@ Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::sou
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<Tensor> expm(const In& x, const ExpmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_expm, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> logdet(const In& x, const LogdetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_logdet, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> logm(const In& x, const LogmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_logm, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> low_rank(const In& x, std::int64_t rank, const LowRankOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_low_rank, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -185,6 +334,13 @@ Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options,
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<Tensor> matrix_power(const In& x, double exponent, const MatrixPowerOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(exponent), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_matrix_power, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
@@ -192,10 +348,66 @@ Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options, std
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<Tensor> nearest_correlation(const In& x, const NearestCorrelationOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.tol), Attr(options.max_iterations), Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_nearest_correlation, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> nearest_spd(const In& x, const NearestSpdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_nearest_spd, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_null_space, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> orth(const In& x, const OrthOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_orth, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<PolarResult> polar(const In& x, const PolarOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.side), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_polar, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<Tensor> projector(const In& x, const ProjectorOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_projector, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<RandomizedSvdResult> randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(key), Attr(counter), Attr(options.oversampling), Attr(options.power_iterations), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_randomized_svd, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
+Diagnosed<Tensor> rcond(const In& x, const RcondOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_rcond, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -208,8 +420,15 @@ Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> sqrtm(const In& x, const SqrtmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_sqrtm, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
