@@ -87,6 +87,7 @@ const std::map<std::string, Function>& functions() {
       {"eigvalsh", [](const auto& x) { return Tensors{la::eigvalsh(x[0])}; }},
       {"svdvals", [](const auto& x) { return Tensors{la::svdvals(x[0])}; }},
       {"cholesky", [](const auto& x) { return Tensors{la::cholesky(x[0])}; }},
+      {"sqrtm", [](const auto& x) { return Tensors{la::sqrtm(x[0])}; }},
       {"norm2", [](const auto& x) { return Tensors{la::vector_norm(x[0])}; }},
       {"sum", [](const auto& x) { return Tensors{sum(x[0])}; }},
       {"mean", [](const auto& x) { return Tensors{mean(x[0])}; }},

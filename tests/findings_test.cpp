@@ -191,7 +191,9 @@ const std::vector<Row>& rows() {
        [] {
          use(linalg::slogdet(Tensor{{1e200, 0.0}, {0.0, 1e200}}).logabsdet);
        }},
-      {"WP-LIN-008",
+      {"WP-LIN-008", [] { use(linalg::sqrtm(Tensor{{-1.0, 0.0}, {0.0, 1.0}})); },
+       [] { use(linalg::sqrtm(Tensor{{4.0, 0.0}, {0.0, 1.0}})); }},
+      {"WP-LIN-009",
        [] {
          use(linalg::solve(Tensor{{1.0, 1.0}, {1.0, 1.0 + 0x1p-52}}, Tensor{1.0, 2.0},
                            {.certify = true, .accuracy = "high"}));

@@ -14,8 +14,8 @@
 namespace wp::linalg {
 namespace {
 
-constexpr std::array<std::string_view, 6> statuses{"ok",      "ill_conditioned", "singular", "nonfinite_input",
-                                                   "not_spd", "not_converged"};
+constexpr std::array<std::string_view, 7> statuses{"ok",      "ill_conditioned", "singular", "nonfinite_input",
+                                                   "not_spd", "not_converged",   "undefined"};
 constexpr std::array<std::string_view, 6> structures{"general",          "symmetric",        "positive definite",
                                                      "lower triangular", "upper triangular", "diagonal"};
 constexpr std::array<std::string_view, 11> methods{"none", "LU",    "Cholesky", "LDLᵀ",        "substitution", "SVD",

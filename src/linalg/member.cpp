@@ -113,6 +113,7 @@ Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
   m.ridge = v.ridge;
   m.freedom = v.freedom;
   m.growth = v.growth;
+  m.message = v.reason;
   if (state.matrix.defined() && v.status != Status::nonfinite_input) {
     const bool complex = is_complex(state.matrix.dtype());
     if (deep || state.matrix.shape().back() <= kExamined)
@@ -127,11 +128,13 @@ Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
 
 std::string complaint(const Diagnosis::State& s, const Member& m) {
   std::string out;
+  if (!m.message.empty()) return m.message;
   switch (m.status) {
     case Status::ok: return "is well posed.";
     case Status::nonfinite_input: return "is not finite.";
     case Status::not_spd: return "is not positive definite.";
     case Status::not_converged: return "did not converge.";
+    case Status::undefined: return "has no such function.";
     case Status::ill_conditioned:
       return say("is ill-conditioned: rcond ", few_digits(m.rcond), "; about ", std::lround(std::floor(m.digits)),
                  " digits of the answer can be vouched for.");

@@ -20,7 +20,8 @@ constexpr Trouble troubles[] = {{Status::nonfinite_input, "WP-LIN-001"},
                                 {Status::singular, "WP-LIN-002"},
                                 {Status::ill_conditioned, "WP-LIN-003"},
                                 {Status::not_spd, "WP-LIN-004"},
-                                {Status::not_converged, "WP-LIN-005"}};
+                                {Status::not_converged, "WP-LIN-005"},
+                                {Status::undefined, "WP-LIN-008"}};
 
 std::string which(const Diagnosis::State& s, std::int64_t member, std::int64_t bad) {
   const auto all = static_cast<std::int64_t>(s.verdicts.size());
@@ -107,7 +108,7 @@ void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t outpu
 
 void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
             bool finite_answers) {
-  std::array<bool, 6> seen{};
+  std::array<bool, 7> seen{};
   for (const Verdict& v : state->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
   const Diagnosis d(std::move(state));
   c.beside().diagnosis = d;
@@ -129,6 +130,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
       case Status::nonfinite_input: throw NonFiniteError(std::move(f));
       case Status::not_spd: throw NotPositiveDefinite(std::move(f), d, c.out);
       case Status::not_converged: throw NotConverged(std::move(f), d, c.out);
+      case Status::undefined: throw LinalgError(std::move(f), d, c.out);
       default: throw SingularMatrix(std::move(f), d, c.out);
     }
   }
@@ -136,7 +138,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
 
 void report_uncertified(const Call& c, const Diagnosis::State& s) {
   if (c.diagnosed) return;
-  Finding f = misuse("WP-LIN-008", {}, {}, {});
+  Finding f = misuse("WP-LIN-009", {}, {}, {});
   f.severity = Severity::warning;
   f.step = context().step;
   for (std::size_t i = 0; i < s.verdicts.size(); ++i) {

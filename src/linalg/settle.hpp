@@ -10,7 +10,7 @@ namespace wp::linalg {
 // result of a good member is a finding: it is beyond the range of the dtype.
 void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
             bool finite_answers = true);
-// Members whose error bound was asked for and could not be proved (WP-LIN-008).
+// Members whose error bound was asked for and could not be proved (WP-LIN-009).
 void report_uncertified(const Call& c, const Diagnosis::State& state);
 
 }  // namespace wp::linalg

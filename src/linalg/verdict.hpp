@@ -24,6 +24,7 @@ struct Verdict {
   double rcond = Member::unknown, digits = Member::unknown, forward_error = Member::unknown,
          backward_error = Member::unknown, ridge = Member::unknown, freedom = Member::unknown,
          growth = Member::unknown;
+  std::string reason;  // why the status is not ok, after "the matrix …"; empty: the words of the status
 };
 
 struct Diagnosis::State {

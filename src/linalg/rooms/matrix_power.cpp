@@ -1,0 +1,191 @@
+#include <cmath>
+
+#include "linalg/exponential.hpp"
+#include "linalg/schur_function.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_matrix_power;
+namespace {
+
+using namespace linalg;
+
+void infer(Call& c) {
+  const double p = c.attr(0).real();
+  if (!(std::fabs(p) <= 0x1p53))
+    refuse<ArgumentError>("WP-ARG-001", say("exponent must be a number of at most 2^53; got ", p, "."));
+  infer_square(c);
+}
+
+// value · 2^exponent: powers leave the range of floats long before the matrix does.
+template <class T>
+struct Scaled {
+  Dense<T> value;
+  double exponent = 0;
+  void normalise() {
+    const int e = scaling_exponent(value);
+    value.shift(e);
+    exponent -= e;
+  }
+  Dense<T> plain() {
+    value.shift(static_cast<int>(std::clamp(exponent, -5000.0, 5000.0)));
+    return std::move(value);
+  }
+};
+
+// a^k by repeated squaring, k ≥ 0. `scale`: every product is brought near 1.
+template <class T>
+Scaled<T> whole_power(Scaled<T> a, std::uint64_t k, bool scale) {
+  Scaled<T> out{Dense<T>::identity(a.value.n), 0};
+  const auto product = [&](const Scaled<T>& x, const Scaled<T>& y) {
+    Scaled<T> z{x.value * y.value, x.exponent + y.exponent};
+    if (scale) z.normalise();
+    return z;
+  };
+  for (bool first = true; k > 0; k >>= 1) {
+    if (k & 1) {
+      out = first ? a : product(out, a);
+      first = false;
+    }
+    if (k > 1) a = product(a, a);
+  }
+  return out;
+}
+
+// Without scaling where all products stay in range: elements far below the largest are then kept.
+template <class T>
+Dense<T> whole_power(const Dense<T>& a, std::uint64_t k) {
+  Dense<T> out = whole_power(Scaled<T>{a, 0}, k, false).plain();
+  const double most = out.largest(), least = std::numeric_limits<typename Dense<T>::Real>::min() / Dense<T>::u;
+  if (most >= least && most < HUGE_VAL && out.finite()) return out;
+  Scaled<T> scaled{a, 0};
+  scaled.normalise();
+  return whole_power(scaled, k, true).plain();
+}
+
+struct Power {
+  double p;
+  template <class S>
+  Dense<S> operator()(const Dense<S>& t, double cut) const {
+    return triangular_power(t, p, cut);
+  }
+  template <class S>
+  S operator()(S v) const {
+    using R = typename kernels::RealOf<S>::type;
+    return v == S(0) && p > 0 ? S(0) : std::pow(v, static_cast<R>(p));
+  }
+  bool at_zero() const { return p > 0; }
+  // |√A − √B| ≤ |A − B|^½, and likewise for exponents below 1 (Bhatia 1997, theorem X.1.3).
+  double limit(double distance) const { return p > 0 && p < 1 ? std::pow(distance, p) : 1; }
+  double slope(double v) const { return v > 0 || p < 1 ? std::fabs(p) * std::pow(v, p - 1) : 0; }
+};
+
+// The inverse, or the reason why there is none in the verdict.
+template <class T>
+Dense<T> inverse_of(const Dense<T>& a, Verdict& v) {
+  static const Options plain;
+  Dense<T> x(a.n, a.n);
+  System<T> system(a.n, a.view(), plain);
+  system.inverse(x.data.data(), a.n);
+  v = system.verdict();
+  return x;
+}
+
+// a^p = a^whole · a^rest, |rest| ≤ 1/2, of 2^exponent·value: times 2^(exponent·p).
+template <class T>
+void fractional_power(Job<T>& job, Scaled<T> a, double p) {
+  Verdict& v = job.verdict;
+  const double whole = std::nearbyint(p), scale = a.exponent * p;
+  const Smooth<Power> power{"power", {p - whole}, static_cast<int>(-a.exponent)};
+  Scaled<T> out{Dense<T>(job.n, job.n), 0};
+  if (a.value.hermitian()) {
+    by_eigenvalues(a.value, Smooth<Power>{"power", {p}, power.scale}, out.value, v);
+  } else {
+    Verdict inverse;
+    smooth_function(a.value, power, out.value, v);
+    const Dense<T> base = whole < 0 && v.status < Status::singular ? inverse_of(a.value, inverse) : a.value;
+    if (inverse.status != Status::ok) v = inverse;
+    Scaled<T> start{base, 0};
+    start.normalise();
+    const Scaled<T> factor = whole_power(start, static_cast<std::uint64_t>(std::fabs(whole)), true);
+    if (whole != 0) out = {factor.value * out.value, factor.exponent};
+  }
+  out.value *= static_cast<typename Dense<T>::Real>(std::exp2(scale - std::floor(scale)));
+  out.exponent += std::floor(scale);
+  job.put(out.plain());
+}
+
+template <class T>
+void power(Job<T>& job, double p) {
+  if (job.n == 0) return;
+  if (p != std::nearbyint(p)) {
+    Scaled<T> a{job.matrix(), 0};
+    a.normalise();
+    return fractional_power(job, std::move(a), p);
+  }
+  const Dense<T> base = p < 0 ? inverse_of(job.matrix(), job.verdict) : job.matrix();
+  job.put(whole_power(base, static_cast<std::uint64_t>(std::fabs(p))));
+}
+
+void forward(Call& c) {
+  const double p = c.attr(0).real();
+  const Advice advice{policy_of(c, 1), p == std::nearbyint(p)
+                                           ? "Use pinv for a singular matrix."
+                                           : "Give a complex matrix, astype(x, c128), or a whole exponent."};
+  for_each_matrix(c, advice, [&]<class T>(Job<T>& job) { power(job, p); });
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, double p,
+                       std::string_view covers, Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, shape, v)}, {p, if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op_linalg_matrix_power.params[0].kinds)) {
+      add(d, {2, 2}, {4, 1, 2, 3}, 3, "a whole exponent");
+      add(d, {2, 2}, {4, 1, 2, 3}, -2, "a negative exponent");
+      add(d, {2, 2}, {4, 1, 2, 3}, 0, "exponent 0: the identity");
+      add(d, {2, 2}, {4, 1, 2, 3}, 0.3, "a fraction");
+    }
+  for (const DType d : {f32, f64, c64, c128}) {
+    add(d, {2, 2}, {{4, 1}, 1, {2, -1}, 3}, -1.75, "a fraction");
+    add(d, {2, 2}, {4, 1, 1, 3}, 2.5, "positive definite");
+    add(d, {3, 3}, {1, 2, 0, -2, 1, 1, 0, 0.5, 5}, 0.5, "complex eigenvalues");
+  }
+  add(c128, {2, 2}, {-4, 1, 0, 3}, 0.25, "a negative eigenvalue");
+  add(f64, {3, 3}, {4, 1, 7, 0, 9, 2, 0, 0, 16}, 1.25, "triangular");
+  add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 4}, 2, "a batch");
+  add(f64, {2, 2}, {0.5, 0.25, 0.125, 0.5}, 1000, "a whole exponent");
+  add(f64, {2, 2}, {1e200, 0, 0, 1e-100}, 3, "beyond the range of floats");
+  add(f64, {2, 2}, {1e-300, 2e-301, 0, 5e-300}, 0.5, "far from 1");
+  add(f64, {2, 2}, {1, 1, 1, 1}, 0.5, "semidefinite");
+  add(f64, {2, 2}, {1, 1, 1, 1}, -1, "singular: nan", "nan");
+  add(f64, {2, 2}, {-4, 1, 0, 3}, 0.5, "no real power: nan", "nan");
+  add(f64, {0, 0}, {0}, 2, "empty");
+  add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, 2, "not finite", "nan");
+  return out;
+}
+
+}  // namespace
+
+const Op op_linalg_matrix_power = of_matrices({
+    .name = "matrix_power",
+    .doc =
+        "The power of each square matrix with a real exponent: by repeated squaring if that is whole (negative: of "
+        "the inverse), else the principal power by the Schur form, or by the eigenvalues if x is symmetric or "
+        "Hermitian.",
+    .attrs = {{.name = "exponent", .type = AttrType::real, .doc = "The exponent, at most 2^53.", .required = true},
+              policy_attr()},
+    .infer = infer,
+    .forward = forward,
+    .saves_inputs = 1,
+    .saves_outputs = 1,
+    .branches = {"a whole exponent", "a negative exponent", "exponent 0: the identity", "a fraction",
+                 "positive definite", "complex eigenvalues", "a negative eigenvalue", "triangular", "a batch",
+                 "beyond the range of floats", "far from 1", "semidefinite", "singular: nan", "no real power: nan",
+                 "empty", "not finite"},
+    .samples = samples,
+});
+
+}  // namespace wp

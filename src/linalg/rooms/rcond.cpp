@@ -1,0 +1,95 @@
+#include <cmath>
+
+#include "kernels/condition.hpp"
+#include "kernels/lu.hpp"
+#include "kernels/modular.hpp"
+#include "linalg/each.hpp"
+#include "ops/reduce.hpp"
+
+namespace wp {
+extern const Op op_linalg_rcond;
+namespace {
+
+using namespace linalg;
+
+constexpr std::int64_t kExact = 300;  // rows up to which suspicion of exact singularity is followed
+
+void infer(Call& c) {
+  square_size(c.in[0], "x");
+  c.key = float_result(c.in[0].dtype());
+  c.output(real_of(c.key), batch_of(c.in[0]));
+}
+
+// 1/(‖A‖₁‖A⁻¹‖₁) from the factors; the norm of the inverse is an estimate from below (Higham 1988).
+template <class T>
+double reciprocal(const Dense<T>& given, Verdict& v) {
+  const std::int64_t n = given.n;
+  if (n == 0) return HUGE_VAL;
+  Dense<T> a = given;
+  a.shift(scaling_exponent(a));
+  const double norm = a.norm1();
+  std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
+  v.method = Method::lu;
+  double result = 0;
+  if (kernels::lu_factor<T>(n, n, a.data.data(), n, pivots.data()) < 0) {
+    const auto solve = [&](T* x, kernels::Form form) {
+      kernels::lu_solve<T>(form, n, 1, a.view(), pivots.data(), {x, 1, 1});
+    };
+    const double inverse =
+        kernels::inverse_norm<T>(
+            n, [&](T* x) { solve(x, kernels::Form::plain); }, [&](T* x) { solve(x, kernels::Form::adjoint); })
+            .estimate;
+    result = std::isfinite(inverse) && inverse > 0 ? 1 / norm / inverse : 0;
+  }
+  if (result < 1e3 * static_cast<double>(n) * Dense<T>::u && n <= kExact) {
+    v.exactly_singular = kernels::exactly_singular<T>(n, given.view());
+    if (v.exactly_singular) result = 0;
+  }
+  return v.rcond = result;
+}
+
+void forward(Call& c) {
+  const Advice advice{policy_of(c, 0), "Look at the matrix.", false};
+  for_each_matrix(c, advice, []<class T>(Job<T>& job) {
+    using R = typename Dense<T>::Real;
+    *job.template to<R>() = static_cast<R>(reciprocal(job.matrix(), job.verdict));
+  });
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
+                       Attr if_ill = "raise") {
+    out.push_back({{sample_tensor(d, shape, v)}, {if_ill}, covers});
+  };
+  for (int k = 0; k < kDTypes; ++k)
+    if (const auto d = static_cast<DType>(k); is(d, op_linalg_rcond.params[0].kinds))
+      add(d, {3, 3}, {4, 1, 2, 1, 5, 3, 2, 3, 9}, {});
+  for (const DType d : {c64, c128}) add(d, {2, 2}, {{4, 1}, 1, {2, -1}, 3}, {});
+  add(f64, {2, 2, 2}, {4, 1, 2, 3, 1, 5, 0.5, 4}, "a batch");
+  add(f64, {2, 2}, {1, 1, 1.00001, 1.00001}, "singular: 0");
+  add(f64, {2, 2}, {0, 0, 0, 0}, "singular: 0");
+  add(f64, {2, 2}, {4.1, 2.8, 9.676, 6.608}, "nearly singular");
+  add(f64, {2, 2}, {1e300, 2e300, 3e300, 5e300}, "far from 1");
+  add(f64, {2, 2}, {1e150, 0, 0, 1e-150}, "badly scaled");
+  add(f64, {0, 0}, {0}, "empty: inf");
+  add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", "nan");
+  return out;
+}
+
+}  // namespace
+
+const Op op_linalg_rcond = of_matrices({
+    .name = "rcond",
+    .doc = "The reciprocal condition 1/(‖x‖₁‖x⁻¹‖₁) of each square matrix as it is given, estimated from its factors "
+           "(never too small but for rounding, nearly always within a factor 3); 0 for a matrix that is singular.",
+    .attrs = {policy_attr()},
+    .infer = infer,
+    .forward = forward,
+    .no_derivative = "it is an estimate",
+    .branches = {"a batch", "singular: 0", "nearly singular", "far from 1", "badly scaled", "empty: inf",
+                 "not finite"},
+    .samples = samples,
+});
+
+}  // namespace wp

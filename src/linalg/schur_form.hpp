@@ -1,0 +1,57 @@
+// A = Z T Zᴴ with T upper triangular: what functions of general matrices are computed from.
+#pragma once
+#include <complex>
+#include <cstdint>
+
+#include "linalg/dense.hpp"
+
+namespace wp::linalg {
+
+template <class S>
+struct SchurForm {
+  Dense<S> t, z;
+};
+// What is known of the eigenvalues of a matrix of T beside T's diagonal.
+struct Spectrum {
+  bool converged = true;
+  bool real = false;      // all of them: T and Z are real
+  bool negative = false;  // one lies on the negative real axis (of a real matrix: exactly, as computed)
+  double most_negative = 0;
+};
+
+// For real T with real eigenvalues only: real factors.
+template <class T>
+Spectrum schur_form(const Dense<T>& a, SchurForm<T>& out);
+// Of a real matrix whose eigenvalues are not all real: the 2 × 2 blocks of its real Schur form are made triangular by
+// unitary rotations.
+template <class T>
+SchurForm<std::complex<T>> complex_form(const SchurForm<T>& real);
+
+// Z X Zᴴ: of a real matrix, whose imaginary part is rounding.
+template <class T, class S>
+Dense<T> turned_back(const SchurForm<S>& form, const Dense<S>& x);
+
+// The principal root of an upper triangular matrix (Björck & Hammarling 1983): u_ij (u_ii + u_jj) = t_ij − Σ u_ik
+// u_kj. Where u_ii + u_jj = 0 and the right side is not: `exists` becomes false. Diagonal elements within `cut` of
+// the negative real axis count as lying on it: their roots have positive imaginary parts.
+template <class S>
+Dense<S> triangular_root(const Dense<S>& t, double cut, bool* exists = nullptr);
+
+// f(SchurForm<T>, …) or f(SchurForm<complex>, …) by the eigenvalues of a.
+template <class T, class F>
+Spectrum with_schur(const Dense<T>& a, F&& f) {
+  SchurForm<T> form;
+  const Spectrum s = schur_form(a, form);
+  if (!s.converged) return s;
+  if constexpr (kernels::RealOf<T>::parts == 1) {
+    if (s.real)
+      f(form, s);
+    else
+      f(complex_form(form), s);
+  } else {
+    f(form, s);
+  }
+  return s;
+}
+
+}  // namespace wp::linalg
