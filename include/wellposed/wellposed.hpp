@@ -7,6 +7,7 @@
 #include "wellposed/index.hpp"
 #include "wellposed/ints.hpp"
 #include "wellposed/io.hpp"
+#include "wellposed/linalg.hpp"
 #include "wellposed/ops.hpp"
 #include "wellposed/random.hpp"
 #include "wellposed/tensor.hpp"

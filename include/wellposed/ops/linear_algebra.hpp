@@ -54,11 +54,24 @@ struct CondOptions {
 // The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly zero.
 Tensor cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct CrossOptions {
+  std::int64_t axis = -1;  // The axis of the vectors in both.
+};
+// The cross product of vectors of 3 elements along an axis; the other axes broadcast. Products that cancel keep
+// their digits. Nothing is conjugated. Integers wrap around.
+Tensor cross(const In& x1, const In& x2, const CrossOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct DetOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of floats.
 Tensor det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct DiagonalOptions {
+  std::int64_t offset = 0;  // Which diagonal: 0 the main one, positive ones above it.
+};
+// A diagonal of each matrix, x[..., i, i + offset]; a view.
+Tensor diagonal(const In& x, const DiagonalOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct EighOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
@@ -92,6 +105,10 @@ struct InvOptions {
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
 Tensor inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+// The Kronecker product of two matrices: blocks x1[i, j] x2. Leading axes broadcast; a vector counts as a row, and
+// two of them give a vector. Integers wrap around.
+Tensor kron(const In& x1, const In& x2, std::source_location where = std::source_location::current());
+
 struct LstsqOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -107,6 +124,14 @@ struct MatrixRankOptions {
 // How many singular values of each matrix are above rtol times the largest; -1 where a matrix has none (if_ill =
 // nan).
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
+
+// The product of two or more matrices in the order that takes the fewest multiplications; the first may be a vector
+// (a row), the last too (a column). Leading axes broadcast. Integers wrap around.
+Tensor multi_dot(const Tensors& arrays, std::source_location where = std::source_location::current());
+
+// The products x1[..., i] x2[..., j] of all pairs of elements of two vectors; leading axes broadcast. Nothing is
+// conjugated. Integers wrap around.
+Tensor outer(const In& x1, const In& x2, std::source_location where = std::source_location::current());
 
 struct PinvOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
@@ -159,6 +184,13 @@ struct SvdvalsOptions {
 };
 // The singular values of each matrix, falling.
 Tensor svdvals(const In& x, const SvdvalsOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct TraceOptions {
+  std::int64_t offset = 0;  // Which diagonal: 0 the main one, positive ones above it.
+  std::optional<DType> dtype = std::nullopt;  // The dtype of the result; none: i64 or u64 for integers and bool, else x's.
+};
+// The sum of a diagonal of each matrix, added in twice the precision. Integers give i64 or u64 and wrap around.
+Tensor trace(const In& x, const TraceOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct VectorNormOptions {
   OptionalInts axis = std::nullopt;  // Axes to reduce; none: all of them.

@@ -7,17 +7,23 @@ namespace wp {
 extern const Op op_einsum;
 extern const Op op_linalg_cholesky;
 extern const Op op_linalg_cond;
+extern const Op op_linalg_cross;
 extern const Op op_linalg_det;
+extern const Op op_linalg_diagonal;
 extern const Op op_linalg_eigh;
 extern const Op op_linalg_eigvalsh;
 extern const Op op_linalg_inv;
+extern const Op op_linalg_kron;
 extern const Op op_linalg_lstsq;
 extern const Op op_linalg_matrix_rank;
+extern const Op op_linalg_multi_dot;
+extern const Op op_linalg_outer;
 extern const Op op_linalg_pinv;
 extern const Op op_linalg_slogdet;
 extern const Op op_linalg_solve;
 extern const Op op_linalg_svd;
 extern const Op op_linalg_svdvals;
+extern const Op op_linalg_trace;
 extern const Op op_linalg_vector_norm;
 extern const Op op_matmul;
 extern const Op op_tensordot;
@@ -60,10 +66,22 @@ Tensor cond(const In& x, const CondOptions& options, std::source_location where)
   return call1(op_linalg_cond, Inputs(in), attrs, Place(where));
 }
 
+Tensor cross(const In& x1, const In& x2, const CrossOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.axis)};
+  return call1(op_linalg_cross, Inputs(in), attrs, Place(where));
+}
+
 Tensor det(const In& x, const DetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
   return call1(op_linalg_det, Inputs(in), attrs, Place(where));
+}
+
+Tensor diagonal(const In& x, const DiagonalOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.offset)};
+  return call1(op_linalg_diagonal, Inputs(in), attrs, Place(where));
 }
 
 EighResult eigh(const In& x, const EighOptions& options, std::source_location where) {
@@ -81,8 +99,13 @@ Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_locatio
 
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
+}
+
+Tensor kron(const In& x1, const In& x2, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  return call1(op_linalg_kron, Inputs(in), Attrs(), Place(where));
 }
 
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
@@ -95,6 +118,17 @@ Tensor matrix_rank(const In& x, const MatrixRankOptions& options, std::source_lo
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
   return call1(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
+}
+
+Tensor multi_dot(const Tensors& arrays, std::source_location where) {
+  SmallVector<const Tensor*, 8> in;
+  for (const Tensor& t : arrays) in.push_back(&t);
+  return call1(op_linalg_multi_dot, Inputs(in.data(), in.size()), Attrs(), Place(where));
+}
+
+Tensor outer(const In& x1, const In& x2, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  return call1(op_linalg_outer, Inputs(in), Attrs(), Place(where));
 }
 
 Tensor pinv(const In& x, const PinvOptions& options, std::source_location where) {
@@ -112,7 +146,7 @@ SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_lo
 
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
 }
 
@@ -127,6 +161,12 @@ Tensor svdvals(const In& x, const SvdvalsOptions& options, std::source_location 
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
   return call1(op_linalg_svdvals, Inputs(in), attrs, Place(where));
+}
+
+Tensor trace(const In& x, const TraceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.offset), Attr(options.dtype)};
+  return call1(op_linalg_trace, Inputs(in), attrs, Place(where));
 }
 
 Tensor vector_norm(const In& x, const VectorNormOptions& options, std::source_location where) {
@@ -173,7 +213,7 @@ Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::sou
 
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -208,7 +248,7 @@ Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(intern(options.if_ill)), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(intern(options.assume)), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
