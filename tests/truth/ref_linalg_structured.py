@@ -92,3 +92,104 @@ def multi_dot(*arrays):
         return total(terms, arrays[0].dtype)
 
     return build(arrays[0].dtype, batch + ([] if row else [shapes[0][-2]]) + ([] if column else [shapes[-1][-1]]), value)
+
+
+def systems(left, right, batch_left, n, matrix_at):
+    """x with matrix_at(member) x = right; NaN where the matrix is exactly singular."""
+    vector = right.ndim == 1
+    batch_right = [] if vector else right.shape[:-2]
+    batch = broadcast_shape(batch_left, batch_right) if batch_left or batch_right else []
+    k = 1 if vector else right.shape[-1]
+    answers = {}
+
+    def answer(member):
+        a, at = matrix_at(member), spread(member, batch_right)
+        b = mpmath.matrix([[right[(i,)] if vector else right[at + (i, j)] for j in range(k)] for i in range(n)])
+        with mpmath.workdps(700):  # products of floats are exact, so a determinant of 0 is seen
+            return None if mpmath.det(a) == 0 else a**-1 * b
+
+    def value(index):
+        member = tuple(index[:len(batch)])
+        if member not in answers:
+            answers[member] = answer(member)
+        i, j = index[len(batch)], 0 if vector else index[-1]
+        return mpmath.nan if answers[member] is None else answers[member][i, j]
+
+    return build(float_dtype(left), batch + [n] + ([] if vector else [k]), value)
+
+
+@truth("linalg.solve_triangular", ulps=1)
+def solve_triangular(a, b, lower, adjoint, unit_diagonal, if_ill, refine, min_digits):
+    n = a.shape[-1]
+
+    def triangle(member):
+        m = matrix(a, spread(member, a.shape[:-2]), n, n)
+        for i, j in itertools.product(range(n), repeat=2):
+            if i != j and (i > j) != lower:
+                m[i, j] = mpf(0)
+            if i == j and unit_diagonal:
+                m[i, j] = mpf(1)
+        return m.transpose_conj() if adjoint else m
+
+    return systems(a, b, a.shape[:-2], n, triangle)
+
+
+@truth("linalg.solve_banded", ulps=1)
+def solve_banded(ab, b, l, u, if_ill, refine, min_digits):
+    n = ab.shape[-1]
+
+    def full(member):
+        at = spread(member, ab.shape[:-2])
+        m = mpmath.matrix(n, n)
+        for i, j in itertools.product(range(n), repeat=2):
+            if -l <= j - i <= u:
+                m[i, j] = ab[at + (u + i - j, j)]
+        return m
+
+    return systems(ab, b, ab.shape[:-2], n, full)
+
+
+@truth("linalg.solve_toeplitz", ulps=1)
+def solve_toeplitz(c, b, r, if_ill, refine, min_digits):
+    n = c.shape[-1]
+    batch_r = r.shape[:-1] if r else []
+
+    def full(member):
+        at_c, at_r = spread(member, c.shape[:-1]), spread(member, batch_r)
+        above = (lambda k: r[at_r + (k,)]) if r else (lambda k: mpmath.conj(c[at_c + (k,)]))
+        m = mpmath.matrix(n, n)
+        for i, j in itertools.product(range(n), repeat=2):
+            m[i, j] = c[at_c + (i - j,)] if i >= j else above(j - i)
+        return m
+
+    batch = broadcast_shape(c.shape[:-1], batch_r) if c.ndim > 1 or batch_r else []
+    return systems(c, b, batch, n, full)
+
+
+@truth("linalg.solve_sylvester", ulps=1)
+def solve_sylvester(a, b, q, if_ill, refine, min_digits):
+    m, n = a.shape[-1], b.shape[-1]
+    batches = [x.shape[:-2] for x in (a, b, q)]
+    batch = broadcast_shape(*batches) if any(batches) else []
+    answers = {}
+
+    def answer(member):
+        """As a system of m n equations."""
+        left, right, c = (matrix(x, spread(member, s), *x.shape[-2:]) for x, s in zip((a, b, q), batches))
+        big, flat = mpmath.matrix(m * n, m * n), mpmath.matrix(m * n, 1)
+        for i, j in itertools.product(range(m), range(n)):
+            flat[i * n + j] = c[i, j]
+            for k in range(m):
+                big[i * n + j, k * n + j] += left[i, k]
+            for k in range(n):
+                big[i * n + j, i * n + k] += right[k, j]
+        with mpmath.workdps(700):
+            return None if mpmath.det(big) == 0 else big**-1 * flat
+
+    def value(index):
+        member = tuple(index[:-2])
+        if member not in answers:
+            answers[member] = answer(member)
+        return mpmath.nan if answers[member] is None else answers[member][index[-2] * n + index[-1]]
+
+    return build(float_dtype(a), batch + [m, n], value)

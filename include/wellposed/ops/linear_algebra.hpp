@@ -166,6 +166,49 @@ struct SolveOptions {
 // reason (if_ill).
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct SolveBandedOptions {
+  std::string_view if_ill = "raise";  // What becomes of a problem that is singular to working precision.
+  std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
+  std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
+};
+// The solution x of A x = b for a banded A given by its diagonals: element (i, j) of A is ab[u + i - j, j]. O(n) for
+// a fixed band, judged and improved as solve does; leading axes broadcast. l: Diagonals below the main one. u:
+// Diagonals above the main one.
+Tensor solve_banded(const In& ab, const In& b, std::int64_t l, std::int64_t u, const SolveBandedOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SolveSylvesterOptions {
+  std::string_view if_ill = "raise";  // What becomes of a problem that is singular to working precision.
+  std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
+  std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
+};
+// The solution x of Sylvester's equation a x + x b = q, by Schur forms (Bartels & Stewart), improved with residuals
+// in twice the precision; leading axes broadcast. It is singular where a and -b have a common eigenvalue.
+Tensor solve_sylvester(const In& a, const In& b, const In& q, const SolveSylvesterOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SolveToeplitzOptions {
+  std::string_view if_ill = "raise";  // What becomes of a problem that is singular to working precision.
+  std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
+  std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
+};
+// The solution x of T x = b for the Toeplitz matrix with first column c and first row r (r[0] is not read); leading
+// axes broadcast. The matrix is written out and solved as any other: O(n³), but as right as solve where Levinson's
+// recursion, which needs well-conditioned leading minors, is not. r: None: the conjugate of c, so that T is
+// Hermitian.
+Tensor solve_toeplitz(const In& c, const In& b, const In& r = std::nullopt, const SolveToeplitzOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SolveTriangularOptions {
+  bool lower = false;  // A is the lower triangle.
+  bool adjoint = false;  // Solve Aᴴ x = x2 instead.
+  bool unit_diagonal = false;  // The diagonal counts as ones and is not read.
+  std::string_view if_ill = "raise";  // What becomes of a problem that is singular to working precision.
+  std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
+  std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
+};
+// The solution x of A x = x2, where A is a triangle of x1; the other one is not read. One vector (1-d x2) or
+// matrices; leading axes broadcast. Triangular systems are often solved far more accurately than their condition
+// says: where rcond gives up, a proved bound of the error decides.
+Tensor solve_triangular(const In& x1, const In& x2, const SolveTriangularOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct SvdOptions {
   bool full_matrices = true;  // Square U and Vh.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -223,6 +266,14 @@ Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options = {}, std::source
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> solve_banded(const In& ab, const In& b, std::int64_t l, std::int64_t u, const SolveBandedOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> solve_sylvester(const In& a, const In& b, const In& q, const SolveSylvesterOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> solve_toeplitz(const In& c, const In& b, const In& r = std::nullopt, const SolveToeplitzOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> solve_triangular(const In& x1, const In& x2, const SolveTriangularOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options = {}, std::source_location where = std::source_location::current());
 

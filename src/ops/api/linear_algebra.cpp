@@ -21,6 +21,10 @@ extern const Op op_linalg_outer;
 extern const Op op_linalg_pinv;
 extern const Op op_linalg_slogdet;
 extern const Op op_linalg_solve;
+extern const Op op_linalg_solve_banded;
+extern const Op op_linalg_solve_sylvester;
+extern const Op op_linalg_solve_toeplitz;
+extern const Op op_linalg_solve_triangular;
 extern const Op op_linalg_svd;
 extern const Op op_linalg_svdvals;
 extern const Op op_linalg_trace;
@@ -150,6 +154,30 @@ Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::sourc
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
 }
 
+Tensor solve_banded(const In& ab, const In& b, std::int64_t l, std::int64_t u, const SolveBandedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&ab.tensor(), &b.tensor()};
+  const Attr attrs[] = {Attr(l), Attr(u), Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  return call1(op_linalg_solve_banded, Inputs(in), attrs, Place(where));
+}
+
+Tensor solve_sylvester(const In& a, const In& b, const In& q, const SolveSylvesterOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&a.tensor(), &b.tensor(), &q.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  return call1(op_linalg_solve_sylvester, Inputs(in), attrs, Place(where));
+}
+
+Tensor solve_toeplitz(const In& c, const In& b, const In& r, const SolveToeplitzOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&c.tensor(), &b.tensor(), &r.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  return call1(op_linalg_solve_toeplitz, Inputs(in), attrs, Place(where));
+}
+
+Tensor solve_triangular(const In& x1, const In& x2, const SolveTriangularOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.lower), Attr(options.adjoint), Attr(options.unit_diagonal), Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  return call1(op_linalg_solve_triangular, Inputs(in), attrs, Place(where));
+}
+
 SvdResult svd(const In& x, const SvdOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy)};
@@ -250,6 +278,34 @@ Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options,
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> solve_banded(const In& ab, const In& b, std::int64_t l, std::int64_t u, const SolveBandedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&ab.tensor(), &b.tensor()};
+  const Attr attrs[] = {Attr(l), Attr(u), Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_solve_banded, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> solve_sylvester(const In& a, const In& b, const In& q, const SolveSylvesterOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&a.tensor(), &b.tensor(), &q.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_solve_sylvester, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> solve_toeplitz(const In& c, const In& b, const In& r, const SolveToeplitzOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&c.tensor(), &b.tensor(), &r.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_solve_toeplitz, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> solve_triangular(const In& x1, const In& x2, const SolveTriangularOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.lower), Attr(options.adjoint), Attr(options.unit_diagonal), Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_solve_triangular, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
