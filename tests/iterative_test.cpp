@@ -260,6 +260,17 @@ TEST(Cg, StartsAtX0CountsForTheCallerAndStopsAtTheLimit) {
   }
 }
 
+// Whatever the tolerance, and however often it has to start again from the true residual.
+TEST(Cg, FindsTheConditionOfSecondDifferences) {
+  const std::int64_t n = 400;
+  const double exact = 1 / std::pow(std::tan(std::acos(-1.0) / 2 / (n + 1)), 2);
+  for (const double rtol : {1e-8, 1e-10, 1e-12, 1e-14, 1e-15}) {
+    const auto got = la::cg(differences(n), random_tensor<double>({n}, 30), {.rtol = rtol, .if_ill = "ignore"});
+    EXPECT_LE(got.condition, exact * 1.01) << rtol;
+    EXPECT_GE(got.condition, exact * 0.99) << rtol;
+  }
+}
+
 TEST(Cg, EstimatesItsErrorWithinAFactor) {
   const auto a = differences(100);
   const Tensor x = random_tensor<double>({100}, 23), b = a(x);

@@ -255,6 +255,33 @@ TEST(SolveSylvester, LeavesResidualsOfRoundOffSize) {
   solve_sylvester_equations<complex128>();
 }
 
+// As m n equations, whose coefficients are exact: elements are small multiples of 2⁻⁴⁰. The closer an eigenvalue of A
+// is to one of −B, the fewer digits may be promised.
+TEST(SolveSylvester, KeepsItsPromiseOfDigitsUpToCommonEigenvalues) {
+  constexpr std::int64_t m = 4, n = 3;
+  std::mt19937_64 generator(5);
+  for (int distance = 0; distance <= 40; ++distance) {
+    std::vector<double> a(m * m), b(n * n), q(m * n), big(m * n * m * n);
+    for (std::vector<double>* v : {&a, &b, &q})
+      for (double& e : *v) e = static_cast<double>(static_cast<int>(generator() % 41) - 20) / 8;
+    for (std::size_t i = 1; i < m; ++i)
+      for (std::size_t j = 0; j < i; ++j) a[i * m + j] = 0;
+    for (std::size_t i = 1; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j) b[i * n + j] = 0;
+    b[0] = -a[0] + std::ldexp(1.0, -distance);
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t k = 0; k < m; ++k) big[(i * n + j) * m * n + k * n + j] += a[i * m + k];
+        for (std::size_t k = 0; k < n; ++k) big[(i * n + j) * m * n + i * n + k] += b[k * n + j];
+      }
+    const auto got =
+        la::diagnosed::solve_sylvester(Tensor::from(a, {m, m}), Tensor::from(b, {n, n}), Tensor::from(q, {m, n}));
+    expect_honest(m * n, big, q, got, "distance 2^-" + std::to_string(distance));
+    EXPECT_TRUE(distance > 20 || got.diagnosis.ok() || true_error(m * n, big, q, values<double>(got.value)) < 0)
+        << got.diagnosis;
+  }
+}
+
 TEST(SolveSylvester, RefusesCommonEigenvaluesAndSaysSo) {
   const Tensor a{{1.0, 2.0}, {0.0, 3.0}}, b{{-3.0, 0.0}, {1.0, 5.0}}, q{{1.0, 2.0}, {3.0, 4.0}};
   try {

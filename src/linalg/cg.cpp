@@ -60,7 +60,21 @@ class ConjugateGradients {
 
   // Goes on from x until the iteration calls itself converged; false when it cannot go on.
   bool run(Vector<T> r) {
-    lanczos_ = {};
+    Lanczos lanczos;
+    const bool claimed = run(std::move(r), lanczos);
+    if (!lanczos.empty()) {
+      const Lanczos::Range range = lanczos.range();
+      ritz_ = {std::min(ritz_.low, range.low), std::max(ritz_.high, range.high)};
+    }
+    return claimed;
+  }
+  // The extreme Ritz values of all runs; low = ∞ before the first.
+  Lanczos::Range ritz() const { return ritz_; }
+
+ private:
+  using Real = typename kernels::RealOf<T>::type;
+
+  bool run(Vector<T> r, Lanczos& lanczos) {
     Vector<T> z = k_.precondition(r), p = z;
     double rz = std::real(dot(r, z));
     if (!positive(rz, "the preconditioner", rz)) return false;
@@ -84,7 +98,7 @@ class ConjugateGradients {
       const double next = done ? 0 : std::real(dot(r, z));
       if (!done && !positive(next, "the preconditioner", next)) return false;
       const double beta = next / rz;
-      lanczos_.add(alpha, beta);
+      lanczos.add(alpha, beta);
       if (done) return true;
       if (!more) return false;
       for (std::size_t i = 0; i < p.size(); ++i) p[i] = z[i] + static_cast<Real>(beta) * p[i];
@@ -92,10 +106,6 @@ class ConjugateGradients {
     }
     return false;
   }
-  const Lanczos& lanczos() const { return lanczos_; }
-
- private:
-  using Real = typename kernels::RealOf<T>::type;
 
   bool positive(double v, std::string_view what, double of) {
     if (v > 0 && std::isfinite(v)) return true;
@@ -110,7 +120,7 @@ class ConjugateGradients {
   }
 
   Krylov<T>& k_;
-  Lanczos lanczos_;
+  Lanczos::Range ritz_{HUGE_VAL, 0};
 };
 
 template <class T>
@@ -126,18 +136,17 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b) {
     const bool claimed = cg.run(r);
     r = k.residual();  // the recursive residual drifts from b − A x by rounding (Greenbaum 1997)
     k.out.residual = norm(r);
-    converged = claimed && k.out.residual <= k.out.target;
+    converged = k.out.residual <= k.out.target;
     if (converged || k.out.status != Status::ok) break;
     if (claimed && k.out.residual <= before / 2) continue;
     k.out.status = Status::not_converged;
     if (claimed) k.disagree();
     break;
   }
-  if (!cg.lanczos().empty()) {
-    const auto [low, high] = cg.lanczos().range();
-    if (low > 0) k.out.condition = high / low;
+  if (const auto [low, high] = cg.ritz(); low > 0 && low <= high) {
+    k.out.condition = high / low;
     const double size = norm(k.x);
-    if (!p.options.preconditioner && low > 0 && size > 0) k.out.forward_error = k.out.residual / low / size;
+    if (!p.options.preconditioner && size > 0) k.out.forward_error = k.out.residual / low / size;
   }
   return k.finish(k.out.status == Status::not_spd
                       ? "Use gmres, or lsmr."

@@ -1,21 +1,11 @@
 #include "linalg/krylov.hpp"
 
-#include <cstdio>
-
 #include "base/text.hpp"
+#include "linalg/explain.hpp"
 #include "linalg/verdict.hpp"
 #include "wellposed/context.hpp"
 
 namespace wp::linalg {
-namespace {
-
-std::string few_digits(double v) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", v);
-  return text;
-}
-
-}  // namespace
 
 IterativeProblem::IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& b,
                                    const IterativeOptions& o, const std::source_location& where, bool square)
@@ -52,7 +42,8 @@ void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::stri
   const std::string measured = say("‖b − A x‖ = ", few_digits(out.residual), ", wanted ", few_digits(out.target),
                                    ", after ", plural(out.iterations, "iteration"), ".");
   if (out.status == Status::ok) {
-    out.message = "converged: " + measured;
+    out.message =
+        say("converged", out.message.empty() ? ": " : ", ", out.message, out.message.empty() ? "" : " ", measured);
     return;
   }
   const std::string_view policy = p.options.if_ill;

@@ -18,8 +18,6 @@ namespace wp::linalg {
 
 template <class T>
 using Vector = std::vector<T>;
-template <class T>
-using Sum = std::conditional_t<kernels::RealOf<T>::parts == 2, complex128, double>;
 
 // Σ conj(xᵢ) yᵢ, added in double, in eight interleaved sums.
 template <class T>

@@ -46,16 +46,15 @@ struct Csr {
   std::vector<T> values;
 
   Tensor times(const Tensor& x) const {
-    using Sum = std::conditional_t<kernels::RealOf<T>::parts == 2, complex128, double>;
     Tensor y = Tensor::adopt(detail::make_node(dtype_v<T>, {rows}));
     const T* const from = reinterpret_cast<const T*>(x.node()->data);
     T* const to = reinterpret_cast<T*>(y.node()->data);
     parallel_for(rows, 4096, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        Sum sum = 0;
+        Sum<T> sum = 0;
         for (std::int64_t k = starts[static_cast<std::size_t>(i)]; k < starts[static_cast<std::size_t>(i + 1)]; ++k) {
           const auto e = static_cast<std::size_t>(k);
-          sum += Sum(values[e]) * Sum(from[places[e]]);
+          sum += Sum<T>(values[e]) * Sum<T>(from[places[e]]);
         }
         to[i] = static_cast<T>(sum);
       }

@@ -1,4 +1,5 @@
 #include "base/text.hpp"
+#include "linalg/explain.hpp"
 #include "linalg/krylov.hpp"
 
 namespace wp::linalg {
@@ -20,10 +21,12 @@ class Lsmr {
     Vector<T> h = v, h_bar(v.size()), y(v.size());
     double alpha_bar = alpha, zeta_bar = alpha * beta, zeta = 0, rho = 1, rho_bar = 1, c_bar = 1, s_bar = 0;
     Size size{beta};
-    square_ = alpha * alpha;
+    norm_ = std::max(norm_, alpha);
     bool done = alpha == 0, more = k_.out.iterations < k_.p.limit;
     while (more && !done) {
+      const double diagonal = alpha;
       bidiagonalise(u, v, alpha, beta);
+      norm_ = std::max(norm_, std::hypot(diagonal, beta));
       const double alpha_hat = std::hypot(alpha_bar, damp_), c_hat = alpha_bar / alpha_hat, s_hat = damp_ / alpha_hat;
       const double rho_old = rho, rho_bar_old = rho_bar, zeta_old = zeta;
       rho = std::hypot(alpha_hat, beta);
@@ -41,14 +44,14 @@ class Lsmr {
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = v[i] - static_cast<Real>(theta_new / rho) * h[i];
       const double residual = size.next({c_hat, s_hat, c, s}, theta_bar, rho_bar, zeta, zeta_old);
       watch_condition(rho_bar_old, rho_temp);
-      square_ += beta * beta + alpha * alpha;
       more = k_.step(residual) && std::isfinite(residual);
       done = residual <= k_.out.target || std::fabs(zeta_bar) <= k_.p.rtol * operator_norm() * residual || alpha == 0;
     }
     add<T>(k_.x, 1, k_.precondition(y));
     return done;
   }
-  double operator_norm() const { return std::sqrt(square_); }  // ‖A M‖ in the Frobenius norm, from below
+  double operator_norm() const { return norm_; }  // ‖A M‖₂ from below: the longest column of the bidiagonal matrix
+  double least_value() const { return smallest_; }
   double condition() const { return largest_ / smallest_; }
   Vector<T> adjoint(const Vector<T>& u) const {
     const Vector<T> v = k_.adjoint(u);
@@ -102,7 +105,7 @@ class Lsmr {
   }
 
   Krylov<T>& k_;
-  double damp_, square_ = 0, most_ = 0, least_ = HUGE_VAL, largest_ = 1, smallest_ = 1;
+  double damp_, norm_ = 0, most_ = 0, least_ = HUGE_VAL, largest_ = 1, smallest_ = 1;
   std::int64_t seen_ = 0;
 };
 
@@ -142,10 +145,12 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, double damp) {
   if (k.out.iterations > 0) {
     k.out.normal_residual = slope;
     k.out.condition = lsmr.condition();
-    // x̂ − x = (AᴴA + λ²)⁻¹(Aᴴr − λ²x̂), and the least singular value is about ‖A‖/condition.
-    const double least = lsmr.operator_norm() / lsmr.condition(), size = norm(k.x);
+    // x̂ − x = (AᴴA + λ²)⁻¹(Aᴴr − λ²x̂)
+    const double least = lsmr.least_value(), size = norm(k.x);
     if (!p.options.preconditioner && size > 0) k.out.forward_error = slope / (least * least + damp * damp) / size;
   }
+  if (converged && k.out.residual > k.out.target)
+    k.out.message = say("least squares: ‖Aᴴ(b − A x)‖ = ", few_digits(k.actual(slope)), ".");
   return k.finish("Give a preconditioner, more iterations, or a damping.");
 }
 

@@ -9,6 +9,10 @@
 
 namespace wp::linalg {
 
+// The type in which numbers of T are added and measured.
+template <class T>
+using Sum = std::conditional_t<kernels::RealOf<T>::parts == 2, std::complex<double>, double>;
+
 template <class T>
 double size_of_number(T v) {
   if constexpr (kernels::RealOf<T>::parts == 2)
@@ -53,7 +57,11 @@ class Frame {
         most = any ? std::max(most, e) : e;
         any = true;
       }
+      constexpr int kFar = std::numeric_limits<typename kernels::RealOf<T>::type>::max_exponent / 4;
+      int& e = exponents_[static_cast<std::size_t>(c)];
+      if (row_scales_.empty() && std::abs(e) < kFar) e = 0;
     }
+    if (idle()) return;
     each([&](std::int64_t i, std::int64_t c, int e) {
       T &v = x.data[i * x.rows + c * x.columns], &w = b.data[i * b.rows + c * b.columns];
       v = times_power(v, -at(column_scales_, i) - e);
@@ -61,6 +69,7 @@ class Frame {
     });
   }
   void leave(kernels::MutableView<T> x) const {
+    if (idle()) return;
     each([&](std::int64_t i, std::int64_t c, int e) {
       T& v = x.data[i * x.rows + c * x.columns];
       v = times_power(v, at(column_scales_, i) + e);
@@ -68,6 +77,9 @@ class Frame {
   }
 
  private:
+  bool idle() const {
+    return row_scales_.empty() && std::all_of(exponents_.begin(), exponents_.end(), [](int e) { return e == 0; });
+  }
   static int at(const std::vector<int>& scales, std::int64_t i) {
     return scales.empty() ? 0 : scales[static_cast<std::size_t>(i)];
   }

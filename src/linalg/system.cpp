@@ -10,6 +10,7 @@
 #include "kernels/modular.hpp"
 #include "kernels/residual.hpp"
 #include "kernels/triangular.hpp"
+#include "linalg/comparison.hpp"
 #include "linalg/refine.hpp"
 
 namespace wp::linalg {
@@ -353,44 +354,15 @@ void System<T>::improve(std::int64_t columns, bool cheap, kernels::MutableView<T
     verdict_.backward_error = refined.backward_error;
     conclude<T>(verdict_, refined.error, options_.min_digits);
   }
-  if (doubtful) prove(columns, s, b, x);
-  frame.leave(x);
-}
-
-// Triangular systems are often solved far more accurately than their condition says (Higham 2002, §8.2): where rcond
-// gives up, |y − ŷ| ≤ M(S)⁻¹ |b − S ŷ| decides. The comparison matrix M has the moduli of S's diagonal and −|sᵢⱼ|
-// beside it: nothing cancels in substitution with it, so the bound holds, whatever rcond is.
-template <class T>
-void System<T>::prove(std::int64_t columns, kernels::View<T> s, kernels::View<T> b, kernels::View<T> x) {
-  kernels::Buffer<T> r(n_ * columns);
-  kernels::Buffer<Real> sizes(n_ * columns);
-  kernels::residual<T>(n_, n_, columns, s, x, {}, b, r.data(), sizes.data());
-  const double m = static_cast<double>(2 * kernels::RealOf<T>::parts * (n_ + 1) + kernels::kResidualTerms);
-  const bool upper = verdict_.structure == Structure::upper;
-  std::vector<double> bound(static_cast<std::size_t>(n_));
-  double worst = 0;
-  for (std::int64_t c = 0; c < columns; ++c) {
-    double largest = 0, most = 0;
-    for (std::int64_t step = 0; step < n_; ++step) {
-      const std::int64_t i = upper ? n_ - 1 - step : step, e = i * columns + c;
-      double sum = 2 * size_of_number(r.data()[e]) + m * m * u * u * static_cast<double>(sizes.data()[e]);
-      for (std::int64_t j = upper ? i + 1 : 0; j < (upper ? n_ : i); ++j)
-        sum +=
-            std::abs(std::complex<double>(s.data[i * s.rows + j * s.columns])) * bound[static_cast<std::size_t>(j)];
-      const double error = sum / std::abs(std::complex<double>(s.data[i * (s.rows + s.columns)]));
-      bound[static_cast<std::size_t>(i)] = error;
-      const int weight = columns_.empty() ? 0 : columns_[static_cast<std::size_t>(i)];
-      most = std::isnan(error) ? HUGE_VAL : std::max(most, std::ldexp(error, weight));
-      largest = std::max(largest, std::ldexp(size_of_number(x.data[i * x.rows + c * x.columns]), weight));
+  if (doubtful) {  // rcond gives up; what is proved does not
+    const double error = triangular_error<T>(verdict_.structure == Structure::upper, n_, columns, s, b, x, columns_);
+    if (const double digits = digits_of(std::max(error, u), u); digits >= 1) {
+      verdict_.forward_error = std::max(error, u);
+      verdict_.digits = digits;
+      verdict_.status = status_of(digits, options_.min_digits, u);
     }
-    if (!(most == 0))
-      worst = std::max(worst, std::isfinite(most) && std::isfinite(largest) && largest > 0 ? most / largest : 1);
   }
-  const double error = std::clamp(worst, u, 1.0), digits = digits_of(error, u);
-  if (digits < 1) return;
-  verdict_.forward_error = error;
-  verdict_.digits = digits;
-  verdict_.status = status_of(digits, options_.min_digits, u);
+  frame.leave(x);
 }
 
 template class System<float>;

@@ -50,7 +50,6 @@ class System {
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
   void apply(std::int64_t columns, kernels::MutableView<T> x) const;
   void improve(std::int64_t columns, bool cheap, kernels::MutableView<T> b, kernels::MutableView<T> x);
-  void prove(std::int64_t columns, kernels::View<T> s, kernels::View<T> b, kernels::View<T> x);
 
   const std::int64_t n_;
   kernels::View<T> a_;
