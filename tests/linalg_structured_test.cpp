@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "linalg/system.hpp"
 #include "matrices.hpp"
@@ -213,6 +214,71 @@ TEST(Solve, FactorsByLdlWhenSymmetryIsSaid) {
   const Tensor a{{1.0, 2.0, 3.0}, {2.0, -4.0, 5.0}, {3.0, 5.0, 0.0}};
   const auto got = la::diagnosed::solve(a, Tensor{1.0, 2.0, 3.0}, {.assume = "symmetric"});
   EXPECT_EQ(got.diagnosis[0].method, "LDLᵀ");
+}
+
+// ‖B − A X‖ / (n u ‖A‖ ‖X‖) of matrices too large for exact answers.
+template <class T>
+void expect_small_residual(const matrices::Matrix<T>& a, const matrices::Matrix<T>& b, const Tensor& x,
+                           const std::string& what) {
+  const auto v = values<T>(x);
+  matrices::Matrix<T> answer(b.m, b.n);
+  for (std::int64_t i = 0; i < b.m; ++i)
+    for (std::int64_t j = 0; j < b.n; ++j) answer(i, j) = v[static_cast<std::size_t>(i * b.n + j)];
+  const auto wa = matrices::wide(a), wx = matrices::wide(answer);
+  EXPECT_LT(matrices::ratio<T>(matrices::wide(b) - wa * wx, matrices::norm(wa) * matrices::norm(wx), a.n),
+            matrices::kRight)
+      << what;
+}
+template <class T>
+void solve_large() {
+  for (const std::int64_t n : {50, 200}) {
+    const auto b = matrices::random<T>(n, 3, 8);
+    auto full = matrices::make_hermitian<T>(Kind::random, n);
+    expect_small_residual(full, b, la::solve(tensor(full), tensor(b), {.assume = "symmetric"}), "LDLᵀ");
+    auto band = matrices::random<T>(n, n, 9), triangle = band;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        if (std::abs(i - j) > 1) band(i, j) = T(0);
+        if (i < j) triangle(i, j) = T(0);
+        if (i == j) triangle(i, j) += T(2);
+      }
+    expect_small_residual(band, b, la::solve(tensor(band), tensor(b)), "band");
+    expect_small_residual(triangle, b, la::solve_triangular(tensor(triangle), tensor(b), {.lower = true}),
+                          "triangle");
+  }
+}
+TEST(Solve, LeavesResidualsOfRoundOffSizeWhateverTheStructure) {
+  solve_large<float>();
+  solve_large<double>();
+  solve_large<complex64>();
+  solve_large<complex128>();
+}
+
+// Good, singular, not finite, good: each member as if it were alone.
+TEST(Structured, MembersDoNotDisturbEachOther) {
+  const double nan = std::nan("");
+  const Tensor a = Tensor::from(std::vector<double>{4, 1, 2, 3, 1, 1, 0, 0, nan, 1, 2, 5, 3, -1, 7, 2}, {4, 2, 2});
+  const Tensor c = Tensor::from(std::vector<double>{4, 1, 1, 1, nan, 1, 3, -1}, {4, 2});
+  const Tensor b{{1.0}, {2.0}}, q{{1.0, 2.0}, {3.0, 4.0}}, eight = eye(2) * 8.0;
+  const std::vector<std::pair<std::string, std::function<Tensor(const Tensor&, const Tensor&)>>> functions{
+      {"triangular", [&](const Tensor& m, const Tensor&) { return la::solve_triangular(m, b, {.if_ill = "nan"}); }},
+      {"banded", [&](const Tensor& m, const Tensor&) { return la::solve_banded(m, b, 1, 0, {.if_ill = "nan"}); }},
+      {"toeplitz",
+       [&](const Tensor&, const Tensor& l) { return la::solve_toeplitz(l, b, std::nullopt, {.if_ill = "nan"}); }},
+      {"sylvester",
+       [&](const Tensor& m, const Tensor&) { return la::solve_sylvester(m, eight, q, {.if_ill = "nan"}); }}};
+  const FindingHandler before = on_finding([](const Finding&) {});
+  for (const auto& [name, f] : functions) {
+    const Tensor together = f(a, c);
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const Tensor alone = f(a[{i}], c[{i}]), member = together[{i}];
+      EXPECT_TRUE(all(logical_or(equal(alone, member), logical_and(isnan(alone), isnan(member)))).item<bool>())
+          << name << " " << i;
+    }
+    EXPECT_TRUE(all(isnan(together[{2}])).item<bool>()) << name;
+    EXPECT_TRUE(all(isfinite(together[{0}])).item<bool>()) << name;
+  }
+  on_finding(before);
 }
 
 TEST(SolveToeplitz, IsRightWhereLevinsonBreaksDown) {
