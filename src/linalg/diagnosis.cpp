@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::array<std::string_view, 7> statuses{"ok",      "ill_conditioned", "singular", "nonfinite_input",
                                                    "not_spd", "not_converged",   "undefined"};
-constexpr std::array<std::string_view, 6> structures{"general",          "symmetric",        "positive definite",
-                                                     "lower triangular", "upper triangular", "diagonal"};
+constexpr std::array<std::string_view, 7> structures{
+    "general", "symmetric", "positive definite", "banded", "lower triangular", "upper triangular", "diagonal"};
 constexpr std::array<std::string_view, 11> methods{"none", "LU",    "Cholesky", "LDLᵀ",        "substitution", "SVD",
                                                    "pinv", "ridge", "QR",       "eigenvalues", "113-bit LU"};
 

@@ -184,4 +184,10 @@ template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<do
 template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<complex128>, double, std::string_view,
                                     const std::vector<std::string>&);
 
+std::string few_digits(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", v);
+  return text;
+}
+
 }  // namespace wp::linalg

@@ -16,5 +16,7 @@ std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, d
 
 // The shortest decimal text within 1e-12 of v: 1.00001, not 1.0000100000000001.
 std::string brief(double v);
+// Two digits: 2.7e-17.
+std::string few_digits(double v);
 
 }  // namespace wp::linalg

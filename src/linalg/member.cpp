@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/text.hpp"
 #include "kernels/lapack.hpp"
@@ -15,12 +14,6 @@ namespace wp::linalg {
 namespace {
 
 constexpr std::int64_t kExamined = 512;  // larger matrices are not decomposed for the sake of a message
-
-std::string few_digits(double v) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", v);
-  return text;
-}
 
 // The member as a row-major matrix of T.
 template <class T>

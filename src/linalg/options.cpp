@@ -35,6 +35,16 @@ double amount(const Call& c, std::size_t i) {
   return v;
 }
 
+AttrSpec refine_attr() {
+  return {.name = "refine",
+          .type = AttrType::boolean,
+          .doc = "Improve the answer with residuals in twice the precision; none: when it pays."};
+}
+AttrSpec digits_attr() {
+  return {
+      .name = "min_digits", .type = AttrType::real, .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."};
+}
+
 }  // namespace
 
 std::vector<AttrSpec> ridge_attrs(std::vector<AttrSpec> before, std::vector<AttrSpec> after) {
@@ -76,13 +86,9 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
            .fallback = "detect",
            .doc = "The structure of A; detect looks for it.",
            .choices = list(structures)},
-          {.name = "refine",
-           .type = AttrType::boolean,
-           .doc = "Improve the answer with residuals in twice the precision; none: when it pays."},
+          refine_attr(),
           {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},
-          {.name = "min_digits",
-           .type = AttrType::real,
-           .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."},
+          digits_attr(),
           {.name = "names", .type = AttrType::texts, .doc = "Labels of the rows and columns, for messages."},
           {.name = "accuracy",
            .type = AttrType::text,
@@ -105,6 +111,26 @@ Options options_of(const Call& c, std::size_t first) {
   if (c.attr(first + 7)) o.min_digits = amount(c, first + 7);
   if (c.attr(first + 8)) o.names = c.attr(first + 8).texts();
   o.high = c.attr(first + 9).text() == "high";
+  return o;
+}
+
+std::vector<AttrSpec> structured_attrs(std::vector<AttrSpec> own) {
+  own.push_back({.name = "if_ill",
+                 .type = AttrType::text,
+                 .fallback = "raise",
+                 .doc = "What becomes of a problem that is singular to working precision.",
+                 .choices = {"raise", "warn", "nan", "ignore"}});
+  own.push_back(refine_attr());
+  own.push_back(digits_attr());
+  return own;
+}
+
+Options structured_options(const Call& c, std::size_t first) {
+  Options o;
+  o.if_ill = chosen<Policy>(policies, c.attr(first).text());
+  if (const Attr& refine = c.attr(first + 1))
+    o.refine = refine.flag() ? Options::Refine::always : Options::Refine::never;
+  if (c.attr(first + 2)) o.min_digits = amount(c, first + 2);
   return o;
 }
 

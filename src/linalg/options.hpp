@@ -31,5 +31,8 @@ Ridge ridge_of(const Call& c, std::size_t first);
 // The attributes, in the order in which options_of reads them, from attribute `first` of the call.
 std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own = {});
 Options options_of(const Call& c, std::size_t first);
+// The same for systems whose structure is said: if_ill (raise, warn, nan, ignore), refine and min_digits.
+std::vector<AttrSpec> structured_attrs(std::vector<AttrSpec> own = {});
+Options structured_options(const Call& c, std::size_t first);
 
 }  // namespace wp::linalg

@@ -35,6 +35,7 @@ std::string which(const Diagnosis::State& s, std::int64_t member, std::int64_t b
 std::string nonfinite_text(const Call& c) {
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Tensor& t = c.in[i];
+    if (!t.defined()) continue;
     std::int64_t first = -1, count = 0;
     for (std::int64_t e = 0; e < t.size(); ++e)
       if (nonfinite_at(t, e)) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/certified.hpp"
 #include "linalg/members.hpp"
@@ -129,6 +130,36 @@ std::int64_t own_member(std::int64_t i, const Dims& batch, const Dims& own) {
   return member;
 }
 
+void take_right_side(Problem& p, const Call& c, std::int64_t n, const Dims& own, std::size_t left,
+                     std::size_t right) {
+  const Tensor& b = c.in[right];
+  const bool vector = b.ndim() == 1;
+  const std::int64_t rows = b.ndim() == 0 ? -1 : b.shape()[b.shape().size() - (vector ? 1 : 2)];
+  if (rows != n) {
+    const std::string_view a_name = c.op.params[left].name, b_name = c.op.params[right].name;
+    refuse<ShapeError>("WP-SHP-017",
+                       say(b_name, " must have as many rows as ", a_name, "; got ", a_name, " ", c.in[left].shape(),
+                           ", ", b_name, " ", b.shape(), "."),
+                       "A vector is 1-d; stacks of vectors are [..., n, 1].");
+  }
+  p.n = n;
+  p.k = vector ? 1 : b.shape().back();
+  p.b = vector ? view_of(b, {n, 1}, {b.strides()[0], 1}) : b;
+  p.batch = broadcast(own, batch_of(p.b));
+}
+
+Dims answer_shape(const Problem& p, bool vector) {
+  Dims shape = p.batch;
+  shape.push_back(p.n);
+  if (!vector) shape.push_back(p.k);
+  return shape;
+}
+
+void flow_right_side(const FlowQuery& q, const Problem& p, Visit visit) {
+  const std::int64_t member = own_member(q.element / (p.n * p.k), p.batch, batch_of(p.b));
+  for (std::int64_t i = 0; i < p.n; ++i) visit((member * p.n + i) * p.k + q.element % p.k);
+}
+
 void flow_members(const FlowQuery& q, std::int64_t in_each, std::int64_t out_each, Visit visit) {
   const std::int64_t members = q.call.in[q.input].size() / std::max<std::int64_t>(in_each, 1);
   const std::int64_t member = members == 1 ? 0 : q.element / out_each % members;
@@ -143,6 +174,7 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   if (given.b.defined()) p.b = brought(given.b, work);
   Result x(y, work);
   auto state = new_state(c, p.batch, options.names);
+  state->matrix = given.a;
   Options quiet = options;
   if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
   with_float(work, [&]<class T>(T) {
@@ -153,8 +185,7 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   for (Verdict& v : state->verdicts)
     if (v.certified && work != y.dtype()) v.forward_error += round_off(y.dtype());
   if (options.certify) report_uncertified(c, *state);
-  settle(c, std::move(state), options.if_ill,
-         "Use pinv(A), or a ridge (ridge = \"auto\"); or remove what depends on the rest.");
+  settle(c, std::move(state), options.if_ill, given.advice);
 }
 
 }  // namespace wp::linalg

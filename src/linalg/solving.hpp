@@ -12,7 +12,16 @@ struct Problem {
   Tensor b;    // [..., n, k], or undefined
   Dims batch;  // of the result
   std::int64_t n, k;
+  std::string_view advice = "Use pinv(A), or a ridge (ridge = \"auto\"); or remove what depends on the rest.";
 };
+// Takes argument `right` as right-hand side for n rows, one vector if it is 1-d, else a stack of matrices: sets b, n,
+// k and the batch, which `own`, the leading axes of argument `left`, broadcast to as well.
+void take_right_side(Problem& p, const Call& c, std::int64_t n, const Dims& own, std::size_t left = 0,
+                     std::size_t right = 1);
+// The shape of the answer: [batch…, n, k], without k for a vector.
+Dims answer_shape(const Problem& p, bool vector);
+// An element of the answer rests on the same column of the same member of b.
+void flow_right_side(const FlowQuery& q, const Problem& p, Visit visit);
 void run_systems(Call& c, const Problem& problem, const Options& options);
 
 // The dtype of results: floats as they are, integers as f64.

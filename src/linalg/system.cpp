@@ -10,16 +10,15 @@
 #include "kernels/modular.hpp"
 #include "kernels/residual.hpp"
 #include "kernels/triangular.hpp"
+#include "linalg/comparison.hpp"
 #include "linalg/quad.hpp"
+#include "linalg/refine.hpp"
 
 namespace wp::linalg {
 namespace {
 
-constexpr std::int64_t kExact = 300;     // rows up to which suspicion of exact singularity is followed
-constexpr std::int64_t kFewColumns = 4;  // right-hand sides whose improvement costs little beside the factors
-constexpr double kGoodEnough = 1e-9;     // expected errors above it make improvement pay for any number of columns
-constexpr double kGrowth = 1e6;          // of pivots, beyond which LU gives way to QR
-constexpr int kRounds = 12;
+constexpr double kGrowth = 1e6;            // of pivots, beyond which LU gives way to QR
+constexpr std::int64_t kLapack = 1 << 24;  // rows beyond which LAPACK's 32-bit workspaces are not asked
 
 template <class T>
 bool finite(T v) {
@@ -28,43 +27,28 @@ bool finite(T v) {
   else
     return std::isfinite(v);
 }
+
 template <class T>
-T conjugate(T v) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return std::conj(v);
-  else
-    return v;
-}
-template <class T>
-T times_power(T v, int e) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
-  else
-    return std::ldexp(v, e);
-}
-template <class T>
-double size_of_number(T v) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return std::max(std::fabs(static_cast<double>(v.real())), std::fabs(static_cast<double>(v.imag())));
-  else
-    return std::fabs(static_cast<double>(v));
+std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Options& options) {
+  if (options.assume != Assume::detect || options.shift != 0) return nullptr;
+  const Band band = narrow_band<T>(n, a);
+  if (!is_narrow(n, band) || band.below == 0 || band.above == 0) return nullptr;  // triangles are substituted
+  return std::make_unique<Banded<T>>(n, band, Banded<T>::rows_of(n, band, a), options);
 }
 
 }  // namespace
 
-double digits_of(double error, double u) {
-  const double most = -std::log10(u);
-  return error > u ? std::clamp(-std::log10(error), 0.0, most) : most;
-}
-
-Status status_of(double digits, double min_digits, double u) {
-  const double wanted = min_digits >= 0 ? min_digits : u < 1e-10 ? 6 : 3;
-  return digits >= wanted ? Status::ok : digits >= 1 ? Status::ill_conditioned : Status::singular;
-}
-
 template <class T>
 System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
-    : n_(n), a_(a), options_(options), factors_(std::max<std::int64_t>(n * n, 1)) {
+    : n_(n),
+      a_(a),
+      options_(options),
+      banded_(band_of(n, a, options)),
+      factors_(banded_ ? 1 : std::max<std::int64_t>(n * n, 1)) {
+  if (banded_) {
+    verdict_ = banded_->verdict();
+    return;
+  }
   take();
   look();
   if (verdict_.status == Status::nonfinite_input) return;
@@ -86,7 +70,8 @@ void System<T>::take() {
       if ((s == Assume::lower && j > i) || (s == Assume::upper && j < i) || (s == Assume::diagonal && i != j))
         v = T(0);
       if (s == Assume::symmetric || s == Assume::spd)
-        v = v * Real(0.5) + conjugate(a_.data[j * a_.rows + i * a_.columns]) * Real(0.5);
+        if (const T mirrored = conjugate(a_.data[j * a_.rows + i * a_.columns]); v != mirrored)  // halves may vanish
+          v = v * Real(0.5) + mirrored * Real(0.5);
       if (i == j) v += static_cast<Real>(options_.shift);
       copy[i * n_ + j] = v;
     }
@@ -147,20 +132,39 @@ void System<T>::factor() {
     for (std::int64_t i = 0; i < n_; ++i) zero_pivot_ = zero_pivot_ || m[i * n_ + i] == T(0);
     return;
   }
-  if (verdict_.structure == Structure::spd) {
-    kernels::Buffer<T> kept(n_ * n_);
-    std::copy_n(m, n_ * n_, kept.data());
-    verdict_.method = Method::cholesky;
-    verdict_.growth = 1;
-    if (kernels::cholesky_factor<T>(n_, {m, n_, 1}) < 0) return;
-    std::copy_n(kept.data(), n_ * n_, m);
-    verdict_.structure = Structure::symmetric;
-  }
+  if (verdict_.structure == Structure::spd && factor_by_cholesky()) return;
+  if (verdict_.structure == Structure::symmetric && factor_by_ldl()) return;
   verdict_.method = Method::lu;
   pivots_.resize(static_cast<std::size_t>(n_));
   zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
   verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(norms.largest));
   if (verdict_.growth > kGrowth) factor_by_qr();
+}
+
+template <class T>
+bool System<T>::factor_by_cholesky() {
+  T* const m = factors_.data();
+  kernels::Buffer<T> kept(n_ * n_);
+  std::copy_n(m, n_ * n_, kept.data());
+  verdict_.method = Method::cholesky;
+  verdict_.growth = 1;
+  if (kernels::cholesky_factor<T>(n_, {m, n_, 1}) < 0) return true;
+  std::copy_n(kept.data(), n_ * n_, m);
+  verdict_.structure = Structure::symmetric;
+  return false;
+}
+
+// Only when asked for: half the operations of LU, but LU on our own products takes less time at every size.
+template <class T>
+bool System<T>::factor_by_ldl() {
+  const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
+  if (!said || n_ > kLapack) return false;
+  const double most = kernels::norms<T>(n_, n_, {factors_.data(), n_, 1}).largest;
+  indefinite_ = std::make_unique<Indefinite<T>>(n_, factors_.data());
+  verdict_.method = Method::ldl;
+  zero_pivot_ = indefinite_->singular();
+  verdict_.growth = most > 0 ? indefinite_->largest() / most : 1;
+  return true;
 }
 
 // Nothing grows in orthogonal transformations.
@@ -185,6 +189,7 @@ void System<T>::substitute(std::int64_t columns, kernels::MutableView<T> x, bool
   const kernels::View<T> m{factors_.data(), n_, 1};
   switch (verdict_.method) {
     case Method::cholesky: return kernels::cholesky_solve<T>(n_, columns, m, x);
+    case Method::ldl: return indefinite_->solve(columns, x);
     case Method::lu:
       return kernels::lu_solve<T>(adjoint ? kernels::Form::adjoint : kernels::Form::plain, n_, columns, m,
                                   pivots_.data(), x);
@@ -233,40 +238,29 @@ void System<T>::estimate() {
 // Singular by rcond; or, on suspicion, because the determinant of the matrix as given is proved to be zero.
 template <class T>
 void System<T>::judge() {
-  if (verdict_.rcond < 1e3 * static_cast<double>(std::max<std::int64_t>(n_, 1)) * u && n_ <= kExact)
+  if (verdict_.method == Method::substitution)
+    for (std::int64_t i = 0; i < n_; ++i)
+      verdict_.exactly_singular = verdict_.exactly_singular || a_.data[i * (a_.rows + a_.columns)] == T(0);
+  else if (suspect<T>(n_, verdict_.rcond))
     verdict_.exactly_singular = kernels::exactly_singular<T>(n_, a_);
-  conclude(expected_error());
-}
-
-// LU is backward stable but for growth: |error| ≲ u · growth / rcond (Higham 2002, §9.4); the factor 1/8 as growth of
-// a few is ordinary.
-template <class T>
-double System<T>::expected_error() const {
-  return std::min(1.0, u * std::max(1.0, verdict_.growth / 8) / std::max(verdict_.rcond, u * u));
-}
-
-template <class T>
-void System<T>::conclude(double error, double least_rcond) {
-  verdict_.forward_error = error;
-  verdict_.digits = digits_of(error, u);
-  verdict_.status = status_of(verdict_.digits, options_.min_digits, u);
-  if (verdict_.rcond < least_rcond || verdict_.exactly_singular) {
-    verdict_.status = Status::singular;
-    verdict_.digits = 0;
-  }
+  conclude<T>(verdict_, expected_error<T>(verdict_), options_.min_digits);
 }
 
 template <class T>
 void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
   if (verdict_.status == Status::nonfinite_input || n_ == 0 || columns == 0) return;
+  if (banded_) {
+    banded_->solve(columns, x);
+    verdict_ = banded_->verdict();
+    return;
+  }
   kernels::Buffer<T> b(n_ * columns);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
   apply(columns, x);
-  const bool pays = columns <= kFewColumns || 16 * columns <= n_ || expected_error() > kGoodEnough;
-  if (options_.refine == Options::Refine::always || (options_.refine == Options::Refine::when_it_pays && pays))
-    improve(columns, {b.data(), columns, 1}, x);
-  if (options_.high) finish_in_quad(columns, {b.data(), columns, 1}, x);
+  const std::vector<T> kept(b.data(), b.data() + (options_.high ? n_ * columns : 0));
+  improve(columns, few(n_, columns), {b.data(), columns, 1}, x);
+  if (options_.high) finish_in_quad(columns, {kept.data(), columns, 1}, x);
 }
 
 // What double has not resolved.
@@ -281,7 +275,7 @@ void System<T>::finish_in_quad(std::int64_t columns, kernels::View<T> b, kernels
   lu.solve(columns, x);
   verdict_.method = Method::quad_lu;
   verdict_.rcond = lu.rcond();
-  conclude(std::min(1.0, u + lu.error()), 4 * kQuadRoundOff);
+  conclude<T>(verdict_, std::min(1.0, u + lu.error()), options_.min_digits, 4 * kQuadRoundOff);
 }
 
 // X ← A⁻¹ X = C S⁻¹ R X with the scales R and C.
@@ -302,14 +296,21 @@ void System<T>::apply(std::int64_t columns, kernels::MutableView<T> x) const {
 template <class T>
 void System<T>::inverse(T* x, std::int64_t row) {
   if (verdict_.status == Status::nonfinite_input || n_ == 0) return;
+  const auto identity = [&] {
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t j = 0; j < n_; ++j) x[i * row + j] = T(i == j ? 1 : 0);
+  };
   const kernels::View<T> m{factors_.data(), n_, 1};
+  if (banded_) {
+    identity();
+    return solve(n_, {x, row, 1});
+  }
   if (verdict_.method == Method::lu) {
     kernels::lu_inverse<T>(n_, m, pivots_.data(), x, row);
   } else if (verdict_.method == Method::cholesky) {
     kernels::cholesky_inverse<T>(n_, m, x, row);
-  } else if (verdict_.method == Method::qr) {
-    for (std::int64_t i = 0; i < n_; ++i)
-      for (std::int64_t j = 0; j < n_; ++j) x[i * row + j] = T(i == j ? 1 : 0);
+  } else if (verdict_.method == Method::qr || verdict_.method == Method::ldl) {
+    identity();
     substitute(n_, {x, row, 1}, false);
   } else {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(m.data + i * n_, n_, x + i * row);
@@ -320,15 +321,13 @@ void System<T>::inverse(T* x, std::int64_t row) {
       for (std::int64_t j = 0; j < n_; ++j)
         x[i * row + j] =
             times_power(x[i * row + j], columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
-  const bool pays = expected_error() > kGoodEnough;
-  const bool refine =
-      options_.refine == Options::Refine::always || (options_.refine == Options::Refine::when_it_pays && pays);
-  if (!refine && !options_.high) return;
-  kernels::Buffer<T> identity(n_ * n_);
-  std::fill_n(identity.data(), n_ * n_, T(0));
-  for (std::int64_t i = 0; i < n_; ++i) identity.data()[i * n_ + i] = T(1);
-  if (refine) improve(n_, {identity.data(), n_, 1}, {x, row, 1});
-  if (options_.high) finish_in_quad(n_, {identity.data(), n_, 1}, {x, row, 1});
+  if (!refinement_pays<T>(options_, false, verdict_) && verdict_.rcond >= threshold && !options_.high) return;
+  kernels::Buffer<T> right(n_ * n_);
+  std::fill_n(right.data(), n_ * n_, T(0));
+  for (std::int64_t i = 0; i < n_; ++i) right.data()[i * n_ + i] = T(1);
+  const std::vector<T> kept(right.data(), right.data() + (options_.high ? n_ * n_ : 0));
+  improve(n_, false, {right.data(), n_, 1}, {x, row, 1});
+  if (options_.high) finish_in_quad(n_, {kept.data(), n_, 1}, {x, row, 1});
 }
 
 template <class T>
@@ -341,8 +340,14 @@ typename System<T>::Scaled System<T>::determinant() const {
     d.mantissa = {std::ldexp(d.mantissa.real(), -e), std::ldexp(d.mantissa.imag(), -e)};
     d.exponent += d.mantissa == 0.0 ? 0 : e;
   };
-  for (std::int64_t i = 0; i < n_; ++i) {
-    times(std::complex<double>(factors_.data()[i * n_ + i]));
+  if (indefinite_) indefinite_->factors_of_determinant(times);
+  for (std::int64_t i = 0; i < n_ && banded_; ++i) {
+    times(std::complex<double>(banded_->pivot(i)));
+    if (banded_->exchanged(i)) d.mantissa = -d.mantissa;
+    d.exponent -= banded_->exponent(i);
+  }
+  for (std::int64_t i = 0; i < n_ && !banded_; ++i) {
+    if (!indefinite_) times(std::complex<double>(factors_.data()[i * n_ + i]));
     if (verdict_.method == Method::cholesky) times(std::complex<double>(factors_.data()[i * n_ + i]));
     if (verdict_.method == Method::lu && pivots_[static_cast<std::size_t>(i)] != i) d.mantissa = -d.mantissa;
     if (!rows_.empty()) d.exponent -= rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(i)];
@@ -350,45 +355,34 @@ typename System<T>::Scaled System<T>::determinant() const {
   return d;
 }
 
-// Iterative refinement with residuals in twice the precision (Wilkinson 1963; Demmel et al. 2006): X += A⁻¹(B − A X).
-// A column whose correction is at most half the last one goes on; the error left is what the next one would be.
+// Improves X, and says how good it is. B is overwritten.
 template <class T>
-void System<T>::improve(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x) {
-  if (zero_pivot_) return;
-  const auto k = static_cast<std::size_t>(columns);
-  kernels::Buffer<T> r(n_ * columns);
-  kernels::Buffer<Real> sizes(n_ * columns);
-  std::vector<double> last(k, 1), error(k, 1);
-  std::vector<char> going(k, 1);
-  for (int round = 0; round < kRounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
-    kernels::residual<T>(n_, n_, columns, a_, x, {}, b, r.data(), round == 0 ? sizes.data() : nullptr);
-    if (round == 0) verdict_.backward_error = 0;
-    for (std::int64_t e = 0; e < n_ * columns && round == 0; ++e)
-      if (const double size = static_cast<double>(sizes.data()[e]); size > 0)
-        verdict_.backward_error = std::max(verdict_.backward_error, size_of_number(r.data()[e]) / size);
-    apply(columns, {r.data(), columns, 1});
-    for (std::size_t c = 0; c < k; ++c) {
-      if (!going[c]) continue;
-      double largest = 0, change = 0;
-      for (std::int64_t i = 0; i < n_; ++i) {
-        largest = std::max(largest, size_of_number(x.data[i * x.rows + static_cast<std::int64_t>(c) * x.columns]));
-        change = std::max(change, size_of_number(r.data()[i * columns + static_cast<std::int64_t>(c)]));
-      }
-      const double ratio = largest > 0 ? change / largest : change > 0 ? 1 : 0;
-      if (!(ratio <= last[c] / 2)) {
-        going[c] = 0;
-        error[c] = round == 0 ? 1 : error[c];
-        continue;
-      }
-      for (std::int64_t i = 0; i < n_; ++i)
-        x.data[i * x.rows + static_cast<std::int64_t>(c) * x.columns] +=
-            r.data()[i * columns + static_cast<std::int64_t>(c)];
-      error[c] = std::max(ratio * std::min(1.0, ratio / last[c]) * 2, u);
-      last[c] = ratio;
-      going[c] = error[c] > 2 * u ? 1 : 0;
+void System<T>::improve(std::int64_t columns, bool cheap, kernels::MutableView<T> b, kernels::MutableView<T> x) {
+  const bool pays = refinement_pays<T>(options_, cheap, verdict_);
+  const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < threshold;
+  if (zero_pivot_ || !(pays || doubtful)) return;
+  kernels::Buffer<T> scaled(rows_.empty() ? 1 : n_ * n_);
+  if (!rows_.empty()) kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), scaled.data());
+  const kernels::View<T> s = rows_.empty() ? a_ : kernels::View<T>{scaled.data(), n_, 1};
+  Frame<T> frame(n_, columns, rows_, columns_);
+  frame.enter(b, x);
+  if (pays) {
+    const Refined refined = refine<T>(
+        n_, columns, x, columns_,
+        [&](T* r, Real* sizes) { kernels::residual<T>(n_, n_, columns, s, x, {}, b, r, sizes); },
+        [&](kernels::MutableView<T> r) { substitute(columns, r, false); });
+    verdict_.backward_error = refined.backward_error;
+    conclude<T>(verdict_, refined.error, options_.min_digits);
+  }
+  if (doubtful) {  // rcond gives up; what is proved does not
+    const double error = triangular_error<T>(verdict_.structure == Structure::upper, n_, columns, s, b, x, columns_);
+    if (const double digits = digits_of(std::max(error, u), u); digits >= 1) {
+      verdict_.forward_error = std::max(error, u);
+      verdict_.digits = digits;
+      verdict_.status = status_of(digits, options_.min_digits, u);
     }
   }
-  conclude(*std::max_element(error.begin(), error.end()));
+  frame.leave(x);
 }
 
 template class System<float>;

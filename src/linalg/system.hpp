@@ -1,9 +1,13 @@
 // One square matrix: its structure, its factors, and what they say of answers computed from them (the sequence and
 // its reasons: docs/linear-algebra.md).
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "kernels/gemm.hpp"
+#include "linalg/banded.hpp"
+#include "linalg/indefinite.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/options.hpp"
 #include "linalg/verdict.hpp"
 
@@ -14,8 +18,8 @@ template <class T>
 class System {
  public:
   using Real = typename kernels::RealOf<T>::type;
-  static constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
-  static constexpr double threshold = 4 * u;  // rcond below it: singular to working precision
+  static constexpr double u = kUnit<T>;
+  static constexpr double threshold = kSingular<T>;
 
   // Looks at the matrix, scales and factors it and estimates its condition.
   System(std::int64_t n, kernels::View<T> a, const Options& options);
@@ -39,21 +43,23 @@ class System {
   void look();
   void scale();
   void factor();
+  bool factor_by_cholesky();
+  bool factor_by_ldl();
   void factor_by_qr();
   void estimate();
   void judge();
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
   void apply(std::int64_t columns, kernels::MutableView<T> x) const;
-  void improve(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x);
+  void improve(std::int64_t columns, bool cheap, kernels::MutableView<T> b, kernels::MutableView<T> x);
   void finish_in_quad(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x);
-  double expected_error() const;
-  void conclude(double error, double least_rcond = threshold);
 
   const std::int64_t n_;
   kernels::View<T> a_;
   std::vector<T> meant_;  // what a_ shows, if that is not the matrix as given
   const Options& options_;
   Verdict verdict_;
+  std::unique_ptr<Banded<T>> banded_;  // does everything, if the band is narrow
+  std::unique_ptr<Indefinite<T>> indefinite_;
   std::vector<int> rows_, columns_;  // exponents: row i was multiplied by 2^rows_[i]; empty: nothing was
   kernels::Buffer<T> factors_;
   std::vector<std::int64_t> pivots_;
@@ -61,10 +67,5 @@ class System {
   double norm_ = 0;            // ‖A‖₁ of the scaled matrix
   bool zero_pivot_ = false;
 };
-
-// The digits that a relative error leaves, at most those of a dtype with unit round-off u.
-double digits_of(double error, double u);
-// The status by digits; `min_digits` < 0: 6 for f64, 3 for f32.
-Status status_of(double digits, double min_digits, double u);
 
 }  // namespace wp::linalg

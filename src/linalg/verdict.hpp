@@ -11,7 +11,7 @@
 
 namespace wp::linalg {
 
-enum class Structure : std::uint8_t { general, symmetric, spd, lower, upper, diagonal };
+enum class Structure : std::uint8_t { general, symmetric, spd, banded, lower, upper, diagonal };
 enum class Method : std::uint8_t { none, lu, cholesky, ldl, substitution, svd, pinv, ridge, qr, eigen, quad_lu };
 std::string_view name(Structure s) noexcept;
 std::string_view name(Method m) noexcept;

@@ -1,6 +1,4 @@
-#include "base/text.hpp"
 #include "linalg/solving.hpp"
-#include "ops/moves.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {
@@ -9,31 +7,17 @@ namespace {
 
 using namespace linalg;
 
-// x2 is one vector if it is 1-d, else a stack of matrices.
 Problem problem_of(const Call& c) {
-  const Tensor &a = c.in[0], &b = c.in[1];
   Problem p;
-  p.n = square_size(a, "x1");
-  const bool vector = b.ndim() == 1;
-  const std::int64_t rows = b.ndim() == 0 ? -1 : b.shape()[b.shape().size() - (vector ? 1 : 2)];
-  if (rows != p.n)
-    refuse<ShapeError>("WP-SHP-017",
-                       say("x2 must have as many rows as x1; got x1 ", a.shape(), ", x2 ", b.shape(), "."),
-                       "A vector is 1-d; stacks of vectors are [..., n, 1].");
-  p.k = vector ? 1 : b.shape().back();
-  p.a = a;
-  p.b = vector ? view_of(b, {p.n, 1}, {b.strides()[0], 1}) : b;
-  p.batch = broadcast(batch_of(a), batch_of(p.b));
+  p.a = c.in[0];
+  const std::int64_t n = square_size(p.a, "x1");
+  take_right_side(p, c, n, batch_of(p.a));
   return p;
 }
 
 void infer(Call& c) {
   c.key = float_result(common_dtype(c));
-  const Problem p = problem_of(c);
-  Dims shape = p.batch;
-  shape.push_back(p.n);
-  if (c.in[1].ndim() != 1) shape.push_back(p.k);
-  c.output(c.key, shape);
+  c.output(c.key, answer_shape(problem_of(c), c.in[1].ndim() == 1));
 }
 
 void forward(Call& c) {
@@ -43,12 +27,9 @@ void forward(Call& c) {
 // All of x1's member; the same column of x2's.
 void flow(const FlowQuery& q, Visit visit) {
   const Problem p = problem_of(q.call);
-  const std::int64_t member =
-      own_member(q.element / (p.n * p.k), p.batch, q.input == 0 ? batch_of(p.a) : batch_of(p.b));
-  if (q.input == 0)
-    for (std::int64_t e = 0; e < p.n * p.n; ++e) visit(member * p.n * p.n + e);
-  else
-    for (std::int64_t i = 0; i < p.n; ++i) visit((member * p.n + i) * p.k + q.element % p.k);
+  if (q.input == 1) return flow_right_side(q, p, visit);
+  const std::int64_t member = own_member(q.element / (p.n * p.k), p.batch, batch_of(p.a));
+  for (std::int64_t e = 0; e < p.n * p.n; ++e) visit(member * p.n * p.n + e);
 }
 
 std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}) {

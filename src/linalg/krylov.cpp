@@ -1,0 +1,88 @@
+#include "linalg/krylov.hpp"
+
+#include "base/text.hpp"
+#include "linalg/explain.hpp"
+#include "linalg/verdict.hpp"
+#include "wellposed/context.hpp"
+
+namespace wp::linalg {
+
+IterativeProblem::IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& b,
+                                   const IterativeOptions& o, const std::source_location& where, bool square)
+    : function(f), place(where), a(op), options(o) {
+  const auto shape = [&] { return say(op.rows(), " × ", op.columns()); };
+  if (square && op.rows() != op.columns())
+    raise<ShapeError>("WP-SHP-016", f, say("A must be square; got ", shape(), "."), "For other shapes use lsmr.");
+  const auto need = [&](const Tensor& t, std::int64_t n, std::string_view name) {
+    if (!t.defined() || t.shape() != Dims{n})
+      raise<ShapeError>("WP-SHP-017", f,
+                        say(name, " must be a vector of ", plural(n, "element"), " for an A of ", shape(), "; got ",
+                            t.defined() ? say(t.shape()) : std::string("nothing"), "."));
+    if (is_complex(t.dtype()) && !is_complex(op.dtype()))
+      raise<DtypeError>("WP-DTY-004", f, say(name, " is ", t.dtype(), ", A is ", op.dtype(), "."), "Make A complex.");
+  };
+  need(b, op.rows(), "b");
+  if (o.x0.defined()) need(o.x0, op.columns(), "x0");
+  if (const auto& m = o.preconditioner; m && (m->rows() != op.columns() || m->columns() != op.columns()))
+    raise<ShapeError>("WP-SHP-017", f,
+                      say("the preconditioner must be ", op.columns(), " × ", op.columns(), "; got ", m->rows(),
+                          " × ", m->columns(), "."));
+  rtol = o.rtol.value_or(real_of(op.dtype()) == f32 ? 1e-5 : 1e-10);
+  if (!(rtol >= 0) || !(o.atol >= 0))
+    raise<ArgumentError>("WP-ARG-001", f,
+                         say("tolerances must not be negative; got rtol ", rtol, ", atol ", o.atol, "."));
+  limit = o.max_iterations.value_or(std::max<std::int64_t>(100, 10 * std::max(op.rows(), op.columns())));
+  if (limit < 0) raise<ArgumentError>("WP-ARG-001", f, say("max_iterations must not be negative; got ", limit, "."));
+  const std::string_view policy = o.if_ill;
+  if (policy != "raise" && policy != "warn" && policy != "nan" && policy != "ignore")
+    raise<ArgumentError>("WP-ARG-001", f, say("if_ill must be raise, warn, nan or ignore; got \"", policy, "\"."));
+}
+
+void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::string_view advice) {
+  const std::string measured = say("‖b − A x‖ = ", few_digits(out.residual), ", wanted ", few_digits(out.target),
+                                   ", after ", plural(out.iterations, "iteration"), ".");
+  if (out.status == Status::ok) {
+    out.message =
+        say("converged", out.message.empty() ? ": " : ", ", out.message, out.message.empty() ? "" : " ", measured);
+    return;
+  }
+  const std::string_view policy = p.options.if_ill;
+  std::string_view code = "WP-LIN-005";
+  if (out.status == Status::not_spd) code = "WP-LIN-004";
+  if (out.status == Status::nonfinite_input) {
+    code = "WP-LIN-001";
+    out.message = "A, b or the preconditioner gave Inf or NaN. " + out.message;
+    advice = "Look at b, x0 and what the operators return.";
+  }
+  out.message = out.message.empty() ? "did not converge: " + measured : out.message + " " + measured;
+  if (policy == "nan") {
+    const Tensor x = Tensor::adopt(detail::make_node(out.x.dtype(), out.x.shape()));
+    with_float(x.dtype(), [&]<class T>(T) {
+      std::fill_n(reinterpret_cast<T*>(x.node()->data), x.size(),
+                  T(std::numeric_limits<typename kernels::RealOf<T>::type>::quiet_NaN()));
+    });
+    out.x = x;
+  }
+  if (policy == "ignore") return;
+  Finding f = misuse(code, p.function, out.message, std::string(advice));
+  f.op = p.function;
+  f.place = p.place;
+  f.step = context().step;
+  f.count = 1;
+  f.measured = out.residual;
+  f.threshold = out.target;
+  f.severity = policy == "warn" ? Severity::warning : policy == "nan" ? Severity::note : Severity::error;
+  if (policy != "raise") return report(f);
+  auto state = std::make_shared<Diagnosis::State>();
+  state->op = p.function;
+  state->verdicts.resize(1);
+  state->verdicts[0].status = out.status;
+  const Diagnosis d(std::move(state));
+  switch (out.status) {
+    case Status::nonfinite_input: throw NonFiniteError(std::move(f));
+    case Status::not_spd: throw NotPositiveDefinite(std::move(f), d, {out.x});
+    default: throw NotConverged(std::move(f), d, {out.x});
+  }
+}
+
+}  // namespace wp::linalg

@@ -1,0 +1,149 @@
+// What iterative solvers share: vectors, the problem, the true residual, the verdict. Sums are cut by length only, so
+// that results do not depend on threads.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "base/text.hpp"
+#include "kernels/gemm.hpp"
+#include "linalg/judgement.hpp"
+#include "linalg/refine.hpp"
+#include "linalg/stack.hpp"
+#include "ops/lines.hpp"
+#include "wellposed/iterative.hpp"
+
+namespace wp::linalg {
+
+template <class T>
+using Vector = std::vector<T>;
+
+// Σ conj(xᵢ) yᵢ, added in double, in eight interleaved sums.
+template <class T>
+Sum<T> dot(const Vector<T>& x, const Vector<T>& y) {
+  constexpr std::size_t lanes = 8;
+  Sum<T> sums[lanes] = {};
+  std::size_t i = 0;
+  for (; i + lanes <= x.size(); i += lanes)
+    for (std::size_t k = 0; k < lanes; ++k) sums[k] += Sum<T>(conjugate(x[i + k])) * Sum<T>(y[i + k]);
+  for (; i < x.size(); ++i) sums[0] += Sum<T>(conjugate(x[i])) * Sum<T>(y[i]);
+  Sum<T> total = 0;
+  for (const Sum<T>& s : sums) total += s;
+  return total;
+}
+// Without overflow or underflow on the way.
+template <class T>
+double norm(const Vector<T>& x) {
+  const double square = std::real(dot(x, x));
+  if (square > 1e-250 && square < 1e250) return std::sqrt(square);
+  double largest = 0;
+  for (const T v : x) {
+    if (v != v) return std::numeric_limits<double>::quiet_NaN();
+    largest = std::max(largest, size_of_number(v));
+  }
+  if (largest == 0 || std::isinf(largest)) return largest;
+  const int e = std::ilogb(largest);
+  double sum = 0;
+  for (const T v : x) {
+    const std::complex<double> w(v);
+    sum += std::norm(std::complex<double>(std::ldexp(w.real(), -e), std::ldexp(w.imag(), -e)));
+  }
+  return std::ldexp(std::sqrt(sum), e);
+}
+// y += a x
+template <class T>
+void add(Vector<T>& y, Sum<T> a, const Vector<T>& x) {
+  const T f = static_cast<T>(a);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += f * x[i];
+}
+template <class T>
+void multiply(Vector<T>& x, double a) {
+  const auto f = static_cast<typename kernels::RealOf<T>::type>(a);
+  for (T& v : x) v *= f;
+}
+
+// Checks arguments and gives the tolerances; words for what does not fit.
+struct IterativeProblem {
+  std::string_view function;
+  Place place;
+  const LinearOperator& a;
+  const IterativeOptions& options;
+  double rtol;
+  std::int64_t limit;
+  IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& b, const IterativeOptions& o,
+                   const std::source_location& where, bool square);
+};
+// Fills x and the message and does what if_ill says.
+void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::string_view advice);
+
+// One run in one dtype. Everything is scaled by a power of two that brings b near 1; what goes out is scaled back.
+template <class T>
+struct Krylov {
+  const IterativeProblem& p;
+  IterativeResult out;
+  Vector<T> b, x;
+  double b_norm = 0;
+  int exponent = 0;
+  bool started = false;  // x0 was given
+
+  Krylov(const IterativeProblem& problem, const Tensor& right)
+      : p(problem), b(vector_of(right)), x(static_cast<std::size_t>(problem.a.columns())) {
+    if (p.options.x0.defined()) {
+      x = vector_of(p.options.x0);
+      started = true;
+    }
+    b_norm = norm(b);
+    const double size = b_norm > 0 ? b_norm : norm(residual());
+    if (size > 0 && std::isfinite(size)) exponent = std::ilogb(size);
+    for (Vector<T>* v : {&b, &x})
+      for (T& e : *v) e = times_power(e, -exponent);
+    b_norm = std::ldexp(b_norm, -exponent);
+    out.target = std::max(p.rtol * b_norm, std::ldexp(p.options.atol, -exponent));
+  }
+  double actual(double v) const { return std::ldexp(v, exponent); }
+  static Vector<T> vector_of(const Tensor& t) {
+    const Tensor same = packed(t, dtype_v<T>);
+    const T* const v = reinterpret_cast<const T*>(same.node()->data);
+    return Vector<T>(v, v + same.size());
+  }
+  static Tensor tensor_of(const Vector<T>& v) { return Tensor::from(v, {static_cast<std::int64_t>(v.size())}); }
+  Vector<T> apply(const Vector<T>& v) const { return vector_of(p.a(tensor_of(v))); }
+  Vector<T> adjoint(const Vector<T>& v) const { return vector_of(p.a.apply_adjoint(tensor_of(v))); }
+  Vector<T> precondition(const Vector<T>& v) const {
+    return p.options.preconditioner ? vector_of((*p.options.preconditioner)(tensor_of(v))) : v;
+  }
+  // b − A x, computed anew.
+  Vector<T> residual() const {
+    if (!started && std::all_of(x.begin(), x.end(), [](T v) { return v == T(0); })) return b;
+    Vector<T> r = apply(x);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = b[i] - r[i];
+    return r;
+  }
+  // One more iteration with this residual by its own account; false when it is the last one allowed.
+  bool step(double residual) {
+    ++out.iterations;
+    note(residual);
+    return out.iterations < p.limit;
+  }
+  void note(double residual) {
+    out.residuals.push_back(actual(residual));
+    if (p.options.progress) p.options.progress(out.iterations, out.residuals.back());
+  }
+  // The iteration called itself converged, and the true residual does not agree.
+  void disagree() {
+    out.status = Status::not_converged;
+    out.message = say("the iteration's own residual converged to ", out.residuals.back(), ", the true one is ",
+                      actual(out.residual), ": rounding allows no more.");
+  }
+  IterativeResult finish(std::string_view advice) {
+    if (!std::isfinite(out.residual) && out.status != Status::not_spd) out.status = Status::nonfinite_input;
+    for (T& e : x) e = times_power(e, exponent);
+    out.x = tensor_of(x);
+    for (double* v : {&out.residual, &out.normal_residual, &out.target}) *v = actual(*v);
+    settle_iteration(p, out, advice);
+    return std::move(out);
+  }
+};
+
+}  // namespace wp::linalg

@@ -1,0 +1,155 @@
+// Iterative refinement of any linear problem that has approximate inverses and residuals in twice the precision.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/gemm.hpp"
+
+namespace wp::linalg {
+
+// The type in which numbers of T are added and measured.
+template <class T>
+using Sum = std::conditional_t<kernels::RealOf<T>::parts == 2, std::complex<double>, double>;
+
+template <class T>
+double size_of_number(T v) {
+  if constexpr (kernels::RealOf<T>::parts == 2)
+    return std::max(std::fabs(static_cast<double>(v.real())), std::fabs(static_cast<double>(v.imag())));
+  else
+    return std::fabs(static_cast<double>(v));
+}
+template <class T>
+T times_power(T v, int e) {
+  if constexpr (kernels::RealOf<T>::parts == 2)
+    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
+  else
+    return std::ldexp(v, e);
+}
+template <class T>
+T conjugate(T v) {
+  if constexpr (kernels::RealOf<T>::parts == 2)
+    return std::conj(v);
+  else
+    return v;
+}
+
+// A X = B as S Y = 2^(rows − e) B with S = 2^rows A 2^columns, Y = 2^(−columns − e) X and one exponent e per column
+// that brings Y near 1: residuals of S can neither overflow nor vanish where those of A might. Scales may be empty:
+// 0.
+template <class T>
+class Frame {
+ public:
+  Frame(std::int64_t n, std::int64_t columns, const std::vector<int>& row_scales,
+        const std::vector<int>& column_scales)
+      : n_(n), columns_(columns), row_scales_(row_scales), column_scales_(column_scales) {}
+
+  void enter(kernels::MutableView<T> b, kernels::MutableView<T> x) {
+    exponents_.assign(static_cast<std::size_t>(columns_), 0);
+    for (std::int64_t c = 0; c < columns_; ++c) {
+      bool any = false;
+      for (std::int64_t i = 0; i < n_; ++i) {
+        const double size = size_of_number(x.data[i * x.rows + c * x.columns]);
+        if (!(size > 0) || std::isinf(size)) continue;
+        const int e = std::ilogb(size) + 1 - at(column_scales_, i);
+        int& most = exponents_[static_cast<std::size_t>(c)];
+        most = any ? std::max(most, e) : e;
+        any = true;
+      }
+      constexpr int kFar = std::numeric_limits<typename kernels::RealOf<T>::type>::max_exponent / 4;
+      int& e = exponents_[static_cast<std::size_t>(c)];
+      if (row_scales_.empty() && std::abs(e) < kFar) e = 0;
+    }
+    if (idle()) return;
+    each([&](std::int64_t i, std::int64_t c, int e) {
+      T &v = x.data[i * x.rows + c * x.columns], &w = b.data[i * b.rows + c * b.columns];
+      v = times_power(v, -at(column_scales_, i) - e);
+      w = times_power(w, at(row_scales_, i) - e);
+    });
+  }
+  void leave(kernels::MutableView<T> x) const {
+    if (idle()) return;
+    each([&](std::int64_t i, std::int64_t c, int e) {
+      T& v = x.data[i * x.rows + c * x.columns];
+      v = times_power(v, at(column_scales_, i) + e);
+    });
+  }
+
+ private:
+  bool idle() const {
+    return row_scales_.empty() && std::all_of(exponents_.begin(), exponents_.end(), [](int e) { return e == 0; });
+  }
+  static int at(const std::vector<int>& scales, std::int64_t i) {
+    return scales.empty() ? 0 : scales[static_cast<std::size_t>(i)];
+  }
+  template <class F>
+  void each(F&& f) const {
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t c = 0; c < columns_; ++c) f(i, c, exponents_[static_cast<std::size_t>(c)]);
+  }
+
+  std::int64_t n_, columns_;
+  const std::vector<int>&row_scales_, &column_scales_;
+  std::vector<int> exponents_;
+};
+
+struct Refined {
+  double error = 1;           // relative to the largest element, of the worst column
+  double backward_error = 0;  // of X as it came, componentwise (Oettli & Prager 1964)
+};
+
+// X += A⁻¹(B − A X) (Wilkinson 1963; Demmel et al. 2006), X n × columns. A column whose correction is at most half
+// the last one goes on; the error left is what the next one would be.
+// `weights`: exponents of the factors with which elements count in the error; empty: all alike.
+// residual(r, sizes): R = B − A X row-major, and |B| + |A||X| unless sizes is null. apply(R): R ← A⁻¹ R.
+template <class T, class Residual, class Apply>
+Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, const std::vector<int>& weights,
+               Residual&& residual, Apply&& apply) {
+  using Real = typename kernels::RealOf<T>::type;
+  constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
+  constexpr int kRounds = 12;
+  const auto k = static_cast<std::size_t>(columns);
+  kernels::Buffer<T> r(std::max<std::int64_t>(n * columns, 1));
+  kernels::Buffer<Real> sizes(std::max<std::int64_t>(n * columns, 1));
+  std::vector<double> last(k, 1), error(k, 1);
+  std::vector<char> going(k, 1);
+  const int heaviest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
+  const auto weighed = [&](T v, std::int64_t i) {
+    const double size = size_of_number(v);
+    return weights.empty() ? size : std::ldexp(size, weights[static_cast<std::size_t>(i)] - heaviest);
+  };
+  Refined out;
+  for (int round = 0; round < kRounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
+    residual(r.data(), round == 0 ? sizes.data() : nullptr);
+    for (std::int64_t e = 0; e < n * columns && round == 0; ++e)
+      if (const double size = static_cast<double>(sizes.data()[e]); size > 0)
+        out.backward_error = std::max(out.backward_error, size_of_number(r.data()[e]) / size);
+    apply(kernels::MutableView<T>{r.data(), columns, 1});
+    for (std::size_t c = 0; c < k; ++c) {
+      if (!going[c]) continue;
+      const auto column = static_cast<std::int64_t>(c);
+      double largest = 0, change = 0;  // a NaN in the correction stays: it is no convergence
+      for (std::int64_t i = 0; i < n; ++i) {
+        largest = std::max(largest, weighed(x.data[i * x.rows + column * x.columns], i));
+        const T d = r.data()[i * columns + column];
+        change = d == d ? std::max(change, weighed(d, i)) : std::numeric_limits<double>::quiet_NaN();
+        if (std::isnan(change)) break;
+      }
+      const double ratio = largest > 0 ? change / largest : change > 0 ? 1 : 0;
+      if (!(ratio <= last[c] / 2)) {
+        going[c] = 0;
+        error[c] = round == 0 ? 1 : error[c];
+        continue;
+      }
+      for (std::int64_t i = 0; i < n; ++i) x.data[i * x.rows + column * x.columns] += r.data()[i * columns + column];
+      error[c] = std::max(ratio * std::min(1.0, ratio / last[c]) * 2, u);
+      last[c] = ratio;
+      going[c] = error[c] > 2 * u ? 1 : 0;
+    }
+  }
+  out.error = k ? *std::max_element(error.begin(), error.end()) : u;
+  return out;
+}
+
+}  // namespace wp::linalg

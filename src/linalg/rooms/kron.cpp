@@ -1,0 +1,129 @@
+#include "base/text.hpp"
+#include "linalg/inside.hpp"
+#include "linalg/solving.hpp"
+#include "ops/moves.hpp"
+#include "ops/products.hpp"
+
+namespace wp {
+extern const Op op_multiply;
+extern const Op op_linalg_kron;
+extern const Op op_linalg_outer;
+namespace {
+
+using namespace linalg;
+
+void need_axes(const Call& c, std::string_view what) {
+  for (std::size_t i = 0; i < 2; ++i)
+    if (c.in[i].ndim() == 0)
+      refuse<ShapeError>("WP-SHP-018", say(c.op.params[i].name, " must be ", what, "; got a number."),
+                         "Multiply by a number with *.");
+}
+
+// x with an axis of length 1 put before axis `at` (counted from the end of the shape).
+Tensor with_axis(const Tensor& x, std::size_t from_end) {
+  Dims shape = x.shape(), strides = x.strides();
+  shape.insert(shape.size() - from_end, 1);
+  strides.insert(strides.size() - from_end, 1);
+  return view_of(x, shape, strides);
+}
+Tensor as_matrix(const Tensor& x) {
+  return x.ndim() == 1 ? with_axis(x, 1) : x;
+}
+
+void outer(Call& c) {
+  need_axes(c, "a vector or a stack of them");
+  c.out.push_back(run_inside(c, op_multiply, {with_axis(c.in[0], 0), with_axis(c.in[1], 1)}));
+}
+
+// [..., m, 1, n, 1] · [..., 1, p, 1, q] has its elements in the order of [..., m p, n q].
+void kron(Call& c) {
+  need_axes(c, "a vector, a matrix or a stack of matrices");
+  const Tensor a = as_matrix(c.in[0]), b = as_matrix(c.in[1]);
+  const Tensor product =
+      contiguous(run_inside(c, op_multiply, {with_axis(with_axis(a, 1), 0), with_axis(with_axis(b, 2), 1)}));
+  const Dims& s = product.shape();
+  Dims shape(s.begin(), s.end() - 4);
+  if (c.in[0].ndim() > 1 || c.in[1].ndim() > 1) shape.push_back(s[s.size() - 4] * s[s.size() - 3]);
+  shape.push_back(s[s.size() - 2] * s.back());
+  c.out.push_back(view_of(product, shape, row_major(shape)));
+}
+
+void flow_outer(const FlowQuery& q, Visit visit) {
+  const Dims &a = q.call.in[0].shape(), &b = q.call.in[1].shape();
+  const Dims batch1(a.begin(), a.end() - 1), batch2(b.begin(), b.end() - 1), batch = broadcast(batch1, batch2);
+  const std::int64_t m = a.back(), n = b.back(), member = q.element / (m * n);
+  visit(q.input == 0 ? own_member(member, batch, batch1) * m + q.element / n % m
+                     : own_member(member, batch, batch2) * n + q.element % n);
+}
+
+void flow_kron(const FlowQuery& q, Visit visit) {
+  const Dims a = as_matrix(q.call.in[0]).shape(), b = as_matrix(q.call.in[1]).shape();
+  const Dims batch1(a.begin(), a.end() - 2), batch2(b.begin(), b.end() - 2), batch = broadcast(batch1, batch2);
+  const std::int64_t m = a[a.size() - 2], n = a.back(), p = b[b.size() - 2], r = b.back();
+  const std::int64_t j = q.element % (n * r), i = q.element / (n * r) % (m * p), member = q.element / (n * r * m * p);
+  visit(q.input == 0 ? (own_member(member, batch, batch1) * m + i / p) * n + j / r
+                     : (own_member(member, batch, batch2) * p + i % p) * r + j % r);
+}
+
+std::vector<Sample> pairs(const Op& op, std::vector<std::pair<Dims, Dims>> shapes, std::string_view batch) {
+  std::vector<Sample> out;
+  for (int d = 0; d < kDTypes; ++d)
+    if (const auto dtype = static_cast<DType>(d); is(dtype, op.params[0].kinds))
+      out.push_back({{small_numbers(dtype, shapes[0].first), small_numbers(dtype, shapes[0].second, 4)}, {}});
+  for (const DType d : {i64, f64, c128})
+    for (const auto& [a, b] : shapes)
+      out.push_back({{small_numbers(d, a), small_numbers(d, b, 4)}, {}, a.size() == 3 ? batch : ""});
+  return out;
+}
+std::vector<Sample> outer_samples() {
+  std::vector<Sample> all =
+      pairs(op_linalg_outer, {{{3}, {2}}, {{2, 1, 2}, {3, 2}}, {{0}, {2}}}, "batches broadcast");
+  all.push_back({{Tensor{1e308, 1.0}, Tensor{10.0}}, {}, "overflow: inf"});
+  return all;
+}
+std::vector<Sample> kron_samples() {
+  std::vector<Sample> all =
+      pairs(op_linalg_kron, {{{2, 3}, {2, 2}}, {{2, 2, 1}, {2, 2}}, {{3}, {2}}, {{2}, {2, 2}}, {{2, 0}, {1, 2}}},
+            "batches broadcast");
+  all.push_back({{small_numbers(f64, {2}), small_numbers(f64, {3})}, {}, "vectors: a vector"});
+  all.push_back({{Tensor{{1e308, 1.0}}, Tensor{{10.0}}}, {}, "overflow: inf"});
+  return all;
+}
+
+}  // namespace
+
+const Op op_linalg_outer = {
+    .name = "outer",
+    .ns = "linalg",
+    .group = "linear algebra",
+    .doc =
+        "The products x1[..., i] x2[..., j] of all pairs of elements of two vectors; leading axes broadcast. Nothing "
+        "is "
+        "conjugated. Integers wrap around.",
+    .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
+    .infer = no_outputs,
+    .forward = outer,
+    .flow = flow_outer,
+    .saves_inputs = 3,
+    .branches = {"batches broadcast", "overflow: inf"},
+    .samples = outer_samples,
+};
+
+const Op op_linalg_kron = {
+    .name = "kron",
+    .ns = "linalg",
+    .group = "linear algebra",
+    .doc =
+        "The Kronecker product of two matrices: blocks x1[i, j] x2. Leading axes broadcast; a vector counts as a "
+        "row, "
+        "and two of them give a vector. Integers wrap around.",
+    .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
+    .infer = no_outputs,
+    .forward = kron,
+    .flow = flow_kron,
+    .saves_inputs = 3,
+    .branches = {"batches broadcast", "vectors: a vector", "overflow: inf"},
+    .samples = kron_samples,
+};
+
+}  // namespace wp
