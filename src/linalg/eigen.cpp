@@ -9,7 +9,7 @@
 namespace wp::linalg {
 namespace {
 
-// Jacobi's methods take 5 to 10 times as long: larger matrices have them only when asked for high accuracy.
+// Jacobi's methods take 5 to 15 times as long: larger matrices have them only when asked for high accuracy.
 constexpr std::int64_t kUnasked = 512;
 
 // Without such a spread of its rows' largest elements no matrix is graded.
