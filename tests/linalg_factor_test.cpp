@@ -289,7 +289,7 @@ TYPED_TEST(Factorisations, SolveSystemsAndFollowUpdates) {
   }
 }
 
-TYPED_TEST(Factorisations, ReflectorsMultiplyToTheQOfQr) {
+TYPED_TEST(Factorisations, OfReflectorsMultiplyToOrthonormalColumns) {
   using T = TypeParam;
   Worst worst;
   // I − τ v vᴴ with τ = 2/‖v‖² is unitary.

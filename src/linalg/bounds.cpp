@@ -7,7 +7,7 @@
 namespace wp::linalg {
 
 double growth_of_errors(std::int64_t n) {
-  return 8 * std::sqrt(static_cast<double>(std::max<std::int64_t>(n, 1)));
+  return 16 * std::sqrt(static_cast<double>(std::max<std::int64_t>(n, 1)));
 }
 
 void bound_spectrum(const double* v, std::int64_t n, const Bounds& b, Member& m) {

@@ -13,7 +13,7 @@ struct Bounds {
   double absolute = HUGE_VAL, relative = HUGE_VAL, rounding = 0;
 };
 
-// 8·√n: backward errors of decompositions are below this many u·‖A‖, as the roundings of n steps mostly cancel
+// 16·√n: backward errors of decompositions are below this many u·‖A‖, as the roundings of n steps mostly cancel
 // (Higham & Mary 2019).
 double growth_of_errors(std::int64_t n);
 

@@ -18,11 +18,14 @@ struct Jacobi {
 template <class T>
 Jacobi jacobi_definite(std::int64_t n, const T* h, bool always, typename kernels::RealOf<T>::type* w, T* v);
 
-// The singular value decomposition by pivoted QR and one-sided Jacobi, signs from the products of left and right
-// vectors (Dopico, Molera & Moro 2003), which two-sided Jacobi separates where values of opposite sign are close. The
-// error is that of the condition of the scaled |H| = √(H²) (Veselić & Slapničar 1993), which is measured on the
-// result.
+// H = X·D·Xᴴ with D diagonal and X of small condition (LDLᴴ with rook pivoting), from which a singular value
+// decomposition of high relative accuracy follows (Demmel et al. 1999, algorithm 3.1); signs from the products of
+// left and right vectors (Dopico, Molera & Moro 2003), which two-sided Jacobi separates where values of opposite sign
+// are close. The error is measured on the result.
 template <class T>
 Jacobi jacobi_indefinite(std::int64_t n, const T* h, bool always, typename kernels::RealOf<T>::type* w, T* v);
+
+// Does scaling by D gain a factor of 64 over what an error of u·‖H‖ leaves? spread: log₂ max d²/min d².
+bool scaling_pays(int spread, double condition);
 
 }  // namespace wp::linalg
