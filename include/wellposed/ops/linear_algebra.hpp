@@ -39,6 +39,22 @@ struct VecdotOptions {
 Tensor vecdot(const In& x1, const In& x2, const VecdotOptions& options = {}, std::source_location where = std::source_location::current());
 
 namespace linalg {
+struct ChoSolveOptions {
+  bool upper = false;  // x1 is the upper triangular factor.
+  std::string_view if_ill = "raise";  // What becomes of factors that are not finite, or with which no digit of the answer is sure.
+};
+// The solution x of A x = x2 for A = L conj(L)ᵀ given by its Cholesky factor x1 = L (upper = true: A = conj(U)ᵀ U by
+// x1 = U), one vector (1-d x2) or matrices; leading axes broadcast.
+Tensor cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct CholUpdateOptions {
+  bool downdate = false;  // Subtract instead of add.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The Cholesky factor of A + x2 conj(x2)ᵀ, or with downdate = true of A - x2 conj(x2)ᵀ, from the lower factor x1 of
+// A in O(n²); leading axes broadcast. A downdate that is not positive definite is refused.
+Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct CholeskyOptions {
   bool upper = false;  // Return the upper triangular factor.
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
@@ -53,6 +69,15 @@ struct CondOptions {
 };
 // The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly zero.
 Tensor cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct CovarianceOptions {
+  Setting shrinkage = "none";  // Between 0 and 1, or "ledoit_wolf": the one with the least expected square error.
+  double ddof = 1.0;  // What is taken off the number of observations: 1 for an unbiased estimate.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The covariance matrix of the columns of x over its rows, the observations: Σ (x_i - mean) conj(x_j - mean) / (n -
+// ddof), [..., p, p]; with shrinkage s: (1 - s) times it plus s times its mean variance on the diagonal.
+Tensor covariance(const In& x, const CovarianceOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct CrossOptions {
   std::int64_t axis = -1;  // The axis of the vectors in both.
@@ -73,22 +98,65 @@ struct DiagonalOptions {
 // A diagonal of each matrix, x[..., i, i + offset]; a view.
 Tensor diagonal(const In& x, const DiagonalOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct EigOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct EigResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// The eigenvalues and right eigenvectors (columns of length 1) of each square matrix, both complex. The diagnosis
+// has the condition and an error bound of each eigenvalue; one of which no digit is sure is a finding.
+EigResult eig(const In& x, const EigOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct EighOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
 };
 struct EighResult {
   Tensor eigenvalues, eigenvectors;
 };
-// The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix.
+// The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. Where rows
+// differ widely in size, small eigenvalues keep their digits.
 EighResult eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct EighGeneralizedOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct EighGeneralizedResult {
+  Tensor eigenvalues, eigenvectors;
+};
+// The eigenvalues w, rising, and eigenvectors v (columns) of x1 v = w x2 v for symmetric or Hermitian x1 and
+// positive definite x2; conj(v)ᵀ x2 v = 1. Leading axes broadcast.
+EighGeneralizedResult eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct EigvalsOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The complex eigenvalues of each square matrix, judged as eig does.
+Tensor eigvals(const In& x, const EigvalsOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct EigvalshOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
 };
 // The eigenvalues of each symmetric or Hermitian matrix, rising.
 Tensor eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct ExpmOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The exponential of each square matrix, by Padé approximation, scaling and squaring.
+Tensor expm(const In& x, const ExpmOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct HouseholderProductOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The first n columns of H0 H1 ..., Hi = 1 - tau[i] v conj(v)ᵀ with v = (0, ..., 0, 1, x[i+1:, i]); what is on and
+// above the diagonal of x is not used.
+Tensor householder_product(const In& x, const In& tau, const HouseholderProductOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct InvOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is singular to working precision.
@@ -100,6 +168,7 @@ struct InvOptions {
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
+  std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
 };
 // The inverse of each matrix, right to the digits that its diagnosis vouches for; a matrix that is singular to
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
@@ -109,25 +178,132 @@ Tensor inv(const In& x, const InvOptions& options = {}, std::source_location whe
 // two of them give a vector. Integers wrap around.
 Tensor kron(const In& x1, const In& x2, std::source_location where = std::source_location::current());
 
+struct LdlOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct LdlResult {
+  Tensor L, D, P;
+};
+// The factors x[P][:, P] = L D conj(L)ᵀ of each symmetric or Hermitian matrix: L unit lower triangular, D with
+// blocks of 1 × 1 and 2 × 2 on its diagonal (rook pivoting), P the order of rows and columns.
+LdlResult ldl(const In& x, const LdlOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LogdetOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The logarithm of the determinant of each symmetric or Hermitian positive definite matrix; -inf for a semidefinite
+// one that is proved singular.
+Tensor logdet(const In& x, const LogdetOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LogmOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The principal logarithm of each square matrix, by its Schur form, or by its eigenvalues if it is symmetric or
+// Hermitian. A real matrix with a negative eigenvalue has no real one: it is refused (if_ill), a complex one is not.
+Tensor logm(const In& x, const LogmOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LowRankOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The best approximation of each matrix by one of at most the given rank: its leading singular values and vectors.
+// rank: The rank, at least 0.
+Tensor low_rank(const In& x, std::int64_t rank, const LowRankOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct LstsqOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
+  std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
+  double noise = 0.0;  // For ridge = "discrepancy": the norm of the noise in b.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
-// values up to rtol times the largest count as zero.
+// values up to rtol times the largest, or atol, count as zero; with a ridge λ, |x1 x - x2|² + λ|x|² is minimised.
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LuOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct LuResult {
+  Tensor P, L, U;
+};
+// The factors x[P] = L U of each matrix with its rows in the order P (partial pivoting): L unit lower triangular or
+// trapezoidal, |L| of at most about 1, U upper. A matrix that is not finite has P = -1 with if_ill = nan.
+LuResult lu(const In& x, const LuOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct LuSolveOptions {
+  std::string_view if_ill = "raise";  // What becomes of factors that are not finite, or with which no digit of the answer is sure.
+};
+// The solution x of A x = b for A[P] = L U, the results of lu; one vector (1-d b) or matrices; leading axes
+// broadcast.
+Tensor lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct MatrixNormOptions {
+  Ints axis = {-2, -1};  // The axes of rows and of columns.
+  bool keepdims = false;  // Keep reduced axes with length 1.
+  Setting ord = "fro";  // The norm: 1, -1, 2, -2, inf, -inf, "fro" or "nuc".
+};
+// The norm of matrices: fro √Σ|x|²; 1, inf the largest sum of |x| over a column, over a row; 2 the largest singular
+// value, nuc their sum; -1, -inf, -2 the least instead. Nothing overflows or vanishes on the way.
+Tensor matrix_norm(const In& x, const MatrixNormOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct MatrixPowerOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The power of each square matrix with a real exponent: by repeated squaring if that is whole (negative: of the
+// inverse), else the principal power by the Schur form, or by the eigenvalues if x is symmetric or Hermitian.
+// exponent: The exponent, at most 2^53.
+Tensor matrix_power(const In& x, double exponent, const MatrixPowerOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct MatrixRankOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
-// How many singular values of each matrix are above rtol times the largest; -1 where a matrix has none (if_ill =
-// nan).
+// How many singular values of each matrix are above rtol times the largest and above atol; -1 where a matrix has
+// none (if_ill = nan).
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
 // The product of two or more matrices in the order that takes the fewest multiplications; the first may be a vector
 // (a row), the last too (a column). Leading axes broadcast. Integers wrap around.
 Tensor multi_dot(const Tensors& arrays, std::source_location where = std::source_location::current());
+
+struct NearestCorrelationOptions {
+  std::optional<double> tol = std::nullopt;  // How far the diagonal may be from 1 before it is set to 1; none: 64 n u.
+  std::int64_t max_iterations = 100;  // How many steps of Newton's method.
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The correlation matrix (positive semidefinite, ones on the diagonal) nearest to each symmetric or Hermitian matrix
+// in the Frobenius norm, by Newton's method on the dual problem. What does not converge is a finding; what was
+// reached is kept.
+Tensor nearest_correlation(const In& x, const NearestCorrelationOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct NearestSpdOptions {
+  std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The symmetric or Hermitian positive definite matrix nearest to each x in the Frobenius norm: that of its symmetric
+// part without negative eigenvalues, plus the smallest multiple of the identity (ridge in the diagnosis) with which
+// cholesky proves it. backward_error is the relative distance.
+Tensor nearest_spd(const In& x, const NearestSpdOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct NullSpaceOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// An orthonormal basis (columns) of the vectors that each matrix takes to zero: the right singular vectors of values
+// up to rtol times the largest. How many there are depends on the values; a stack of matrices must have one rank.
+Tensor null_space(const In& x, const NullSpaceOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct OrthOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// An orthonormal basis (columns) of the range of each matrix: the left singular vectors of values above rtol times
+// the largest. How many there are depends on the values; a stack of matrices must have one rank.
+Tensor orth(const In& x, const OrthOptions& options = {}, std::source_location where = std::source_location::current());
 
 // The products x1[..., i] x2[..., j] of all pairs of elements of two vectors; leading axes broadcast. Nothing is
 // conjugated. Integers wrap around.
@@ -135,10 +311,84 @@ Tensor outer(const In& x1, const In& x2, std::source_location where = std::sourc
 
 struct PinvOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
 Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct PolarOptions {
+  std::string_view side = "right";  // On which side of U the factor P stands.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct PolarResult {
+  Tensor U, P;
+};
+// The polar decomposition x = U P of each matrix: U has orthonormal columns (rows, if x is wide), P is symmetric or
+// Hermitian and positive semidefinite; with side = left x = P U.
+PolarResult polar(const In& x, const PolarOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct ProjectorOptions {
+  std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The orthogonal projector onto the range of each matrix, [..., m, m]: singular values up to rtol times the largest
+// do not count.
+Tensor projector(const In& x, const ProjectorOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct QrOptions {
+  std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct QrResult {
+  Tensor Q, R;
+};
+// The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may have any
+// sign.
+QrResult qr(const In& x, const QrOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct QrPivotedOptions {
+  std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct QrPivotedResult {
+  Tensor Q, R, P;
+};
+// The factors x[:, P] = Q R of each matrix with its columns in the order P, in which the diagonal of R falls in
+// size: small last ones tell of dependent columns.
+QrPivotedResult qr_pivoted(const In& x, const QrPivotedOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct RandomizedSvdOptions {
+  std::int64_t oversampling = 10;  // How many more random vectors than rank.
+  std::int64_t power_iterations = 2;  // Products with x and its adjoint that sharpen the result.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct RandomizedSvdResult {
+  Tensor U, S, Vh;
+};
+// The leading singular values and vectors x ≈ U diag(S) Vh of each matrix, from its products with random vectors:
+// far cheaper than svd for a small rank of a large matrix. The diagnosis has a bound of the error of S relative to
+// its largest (forward_error) and of what is left of x (backward_error). rank: How many singular values. key: Which
+// sequence of random numbers: 64 bits. counter: Where in it to begin: the number of a 128-bit block.
+RandomizedSvdResult randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct RcondOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The reciprocal condition 1/(‖x‖₁‖x⁻¹‖₁) of each square matrix as it is given, estimated from its factors (never
+// too small but for rounding, nearly always within a factor 3); 0 for a matrix that is singular.
+Tensor rcond(const In& x, const RcondOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct SchurOptions {
+  std::string_view output = "real";  // real: of the kind of x; complex: triangular in any case.
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+struct SchurResult {
+  Tensor T, Z;
+};
+// The Schur form x = Z T conj(Z)ᵀ of each square matrix: Z orthonormal, T upper triangular with the eigenvalues on
+// its diagonal. For real x a pair of complex eigenvalues is a 2 × 2 block of T, unless output = "complex".
+SchurResult schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct SlogdetOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -160,6 +410,7 @@ struct SolveOptions {
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
+  std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
 };
 // The solution x of x1 x = x2 for square x1, one vector (1-d x2) or matrices; leading axes broadcast. Answers are
 // improved with residuals in twice the precision; a matrix that is singular to working precision is refused with the
@@ -209,6 +460,14 @@ struct SolveTriangularOptions {
 // says: where rcond gives up, a proved bound of the error decides.
 Tensor solve_triangular(const In& x1, const In& x2, const SolveTriangularOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct SqrtmOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+};
+// The principal square root of each square matrix, by its Schur form, or by its eigenvalues if it is symmetric or
+// Hermitian. A real matrix with a negative eigenvalue has no real root: it is refused (if_ill), a complex one is
+// not.
+Tensor sqrtm(const In& x, const SqrtmOptions& options = {}, std::source_location where = std::source_location::current());
+
 struct SvdOptions {
   bool full_matrices = true;  // Square U and Vh.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
@@ -245,23 +504,75 @@ Tensor vector_norm(const In& x, const VectorNormOptions& options = {}, std::sour
 
 // The same functions with what can be said of the answer. Numerical trouble does not raise: the bad members are NaN.
 namespace diagnosed {
+Diagnosed<Tensor> cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> covariance(const In& x, const CovarianceOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<EigResult> eig(const In& x, const EigOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<EighGeneralizedResult> eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> expm(const In& x, const ExpmOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> householder_product(const In& x, const In& tau, const HouseholderProductOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<LdlResult> ldl(const In& x, const LdlOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> logdet(const In& x, const LogdetOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> logm(const In& x, const LogmOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> low_rank(const In& x, std::int64_t rank, const LowRankOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<LuResult> lu(const In& x, const LuOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> matrix_power(const In& x, double exponent, const MatrixPowerOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options = {}, std::source_location where = std::source_location::current());
 
+Diagnosed<Tensor> nearest_correlation(const In& x, const NearestCorrelationOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> nearest_spd(const In& x, const NearestSpdOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> null_space(const In& x, const NullSpaceOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> orth(const In& x, const OrthOptions& options = {}, std::source_location where = std::source_location::current());
+
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<PolarResult> polar(const In& x, const PolarOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> projector(const In& x, const ProjectorOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<QrResult> qr(const In& x, const QrOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<QrPivotedResult> qr_pivoted(const In& x, const QrPivotedOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<RandomizedSvdResult> randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> rcond(const In& x, const RcondOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options = {}, std::source_location where = std::source_location::current());
 
@@ -274,6 +585,8 @@ Diagnosed<Tensor> solve_sylvester(const In& a, const In& b, const In& q, const S
 Diagnosed<Tensor> solve_toeplitz(const In& c, const In& b, const In& r = std::nullopt, const SolveToeplitzOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<Tensor> solve_triangular(const In& x1, const In& x2, const SolveTriangularOptions& options = {}, std::source_location where = std::source_location::current());
+
+Diagnosed<Tensor> sqrtm(const In& x, const SqrtmOptions& options = {}, std::source_location where = std::source_location::current());
 
 Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options = {}, std::source_location where = std::source_location::current());
 

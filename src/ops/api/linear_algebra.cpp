@@ -5,26 +5,54 @@
 namespace wp {
 
 extern const Op op_einsum;
+extern const Op op_linalg_cho_solve;
+extern const Op op_linalg_chol_update;
 extern const Op op_linalg_cholesky;
 extern const Op op_linalg_cond;
+extern const Op op_linalg_covariance;
 extern const Op op_linalg_cross;
 extern const Op op_linalg_det;
 extern const Op op_linalg_diagonal;
+extern const Op op_linalg_eig;
 extern const Op op_linalg_eigh;
+extern const Op op_linalg_eigh_generalized;
+extern const Op op_linalg_eigvals;
 extern const Op op_linalg_eigvalsh;
+extern const Op op_linalg_expm;
+extern const Op op_linalg_householder_product;
 extern const Op op_linalg_inv;
 extern const Op op_linalg_kron;
+extern const Op op_linalg_ldl;
+extern const Op op_linalg_logdet;
+extern const Op op_linalg_logm;
+extern const Op op_linalg_low_rank;
 extern const Op op_linalg_lstsq;
+extern const Op op_linalg_lu;
+extern const Op op_linalg_lu_solve;
+extern const Op op_linalg_matrix_norm;
+extern const Op op_linalg_matrix_power;
 extern const Op op_linalg_matrix_rank;
 extern const Op op_linalg_multi_dot;
+extern const Op op_linalg_nearest_correlation;
+extern const Op op_linalg_nearest_spd;
+extern const Op op_linalg_null_space;
+extern const Op op_linalg_orth;
 extern const Op op_linalg_outer;
 extern const Op op_linalg_pinv;
+extern const Op op_linalg_polar;
+extern const Op op_linalg_projector;
+extern const Op op_linalg_qr;
+extern const Op op_linalg_qr_pivoted;
+extern const Op op_linalg_randomized_svd;
+extern const Op op_linalg_rcond;
+extern const Op op_linalg_schur;
 extern const Op op_linalg_slogdet;
 extern const Op op_linalg_solve;
 extern const Op op_linalg_solve_banded;
 extern const Op op_linalg_solve_sylvester;
 extern const Op op_linalg_solve_toeplitz;
 extern const Op op_linalg_solve_triangular;
+extern const Op op_linalg_sqrtm;
 extern const Op op_linalg_svd;
 extern const Op op_linalg_svdvals;
 extern const Op op_linalg_trace;
@@ -58,6 +86,18 @@ Tensor vecdot(const In& x1, const In& x2, const VecdotOptions& options, std::sou
 }
 
 namespace linalg {
+Tensor cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.if_ill)};
+  return call1(op_linalg_cho_solve, Inputs(in), attrs, Place(where));
+}
+
+Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.downdate), Attr(options.if_ill)};
+  return call1(op_linalg_chol_update, Inputs(in), attrs, Place(where));
+}
+
 Tensor cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
@@ -68,6 +108,12 @@ Tensor cond(const In& x, const CondOptions& options, std::source_location where)
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
   return call1(op_linalg_cond, Inputs(in), attrs, Place(where));
+}
+
+Tensor covariance(const In& x, const CovarianceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.shrinkage), Attr(options.ddof), Attr(options.if_ill)};
+  return call1(op_linalg_covariance, Inputs(in), attrs, Place(where));
 }
 
 Tensor cross(const In& x1, const In& x2, const CrossOptions& options, std::source_location where) {
@@ -88,22 +134,54 @@ Tensor diagonal(const In& x, const DiagonalOptions& options, std::source_locatio
   return call1(op_linalg_diagonal, Inputs(in), attrs, Place(where));
 }
 
+EigResult eig(const In& x, const EigOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  Tensors out = call(op_linalg_eig, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
 EighResult eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   Tensors out = call(op_linalg_eigh, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), std::move(out[1])};
 }
 
+EighGeneralizedResult eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_eigh_generalized, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor eigvals(const In& x, const EigvalsOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_eigvals, Inputs(in), attrs, Place(where));
+}
+
 Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   return call1(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
+}
+
+Tensor expm(const In& x, const ExpmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_expm, Inputs(in), attrs, Place(where));
+}
+
+Tensor householder_product(const In& x, const In& tau, const HouseholderProductOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor(), &tau.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_householder_product, Inputs(in), attrs, Place(where));
 }
 
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
 }
 
@@ -112,15 +190,65 @@ Tensor kron(const In& x1, const In& x2, std::source_location where) {
   return call1(op_linalg_kron, Inputs(in), Attrs(), Place(where));
 }
 
+LdlResult ldl(const In& x, const LdlOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_ldl, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor logdet(const In& x, const LogdetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_logdet, Inputs(in), attrs, Place(where));
+}
+
+Tensor logm(const In& x, const LogmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_logm, Inputs(in), attrs, Place(where));
+}
+
+Tensor low_rank(const In& x, std::int64_t rank, const LowRankOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(options.if_ill)};
+  return call1(op_linalg_low_rank, Inputs(in), attrs, Place(where));
+}
+
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
   return call1(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+}
+
+LuResult lu(const In& x, const LuOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  Tensors out = call(op_linalg_lu, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&P.tensor(), &L.tensor(), &U.tensor(), &b.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_lu_solve, Inputs(in), attrs, Place(where));
+}
+
+Tensor matrix_norm(const In& x, const MatrixNormOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.axis), Attr(options.keepdims), Attr(options.ord)};
+  return call1(op_linalg_matrix_norm, Inputs(in), attrs, Place(where));
+}
+
+Tensor matrix_power(const In& x, double exponent, const MatrixPowerOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(exponent), Attr(options.if_ill)};
+  return call1(op_linalg_matrix_power, Inputs(in), attrs, Place(where));
 }
 
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   return call1(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
 }
 
@@ -130,6 +258,30 @@ Tensor multi_dot(const Tensors& arrays, std::source_location where) {
   return call1(op_linalg_multi_dot, Inputs(in.data(), in.size()), Attrs(), Place(where));
 }
 
+Tensor nearest_correlation(const In& x, const NearestCorrelationOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.tol), Attr(options.max_iterations), Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_nearest_correlation, Inputs(in), attrs, Place(where));
+}
+
+Tensor nearest_spd(const In& x, const NearestSpdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  return call1(op_linalg_nearest_spd, Inputs(in), attrs, Place(where));
+}
+
+Tensor null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_null_space, Inputs(in), attrs, Place(where));
+}
+
+Tensor orth(const In& x, const OrthOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_orth, Inputs(in), attrs, Place(where));
+}
+
 Tensor outer(const In& x1, const In& x2, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   return call1(op_linalg_outer, Inputs(in), Attrs(), Place(where));
@@ -137,8 +289,55 @@ Tensor outer(const In& x1, const In& x2, std::source_location where) {
 
 Tensor pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   return call1(op_linalg_pinv, Inputs(in), attrs, Place(where));
+}
+
+PolarResult polar(const In& x, const PolarOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.side), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_polar, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor projector(const In& x, const ProjectorOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  return call1(op_linalg_projector, Inputs(in), attrs, Place(where));
+}
+
+QrResult qr(const In& x, const QrOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_qr, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+QrPivotedResult qr_pivoted(const In& x, const QrPivotedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_qr_pivoted, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+RandomizedSvdResult randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(key), Attr(counter), Attr(options.oversampling), Attr(options.power_iterations), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_randomized_svd, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor rcond(const In& x, const RcondOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_rcond, Inputs(in), attrs, Place(where));
+}
+
+SchurResult schur(const In& x, const SchurOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.output), Attr(options.if_ill)};
+  Tensors out = call(op_linalg_schur, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), std::move(out[1])};
 }
 
 SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
@@ -150,7 +349,7 @@ SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_lo
 
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
 }
 
@@ -176,6 +375,12 @@ Tensor solve_triangular(const In& x1, const In& x2, const SolveTriangularOptions
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.lower), Attr(options.adjoint), Attr(options.unit_diagonal), Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
   return call1(op_linalg_solve_triangular, Inputs(in), attrs, Place(where));
+}
+
+Tensor sqrtm(const In& x, const SqrtmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  return call1(op_linalg_sqrtm, Inputs(in), attrs, Place(where));
 }
 
 SvdResult svd(const In& x, const SvdOptions& options, std::source_location where) {
@@ -204,6 +409,20 @@ Tensor vector_norm(const In& x, const VectorNormOptions& options, std::source_lo
 }
 
 namespace diagnosed {
+Diagnosed<Tensor> cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_cho_solve, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.downdate), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_chol_update, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
@@ -218,6 +437,13 @@ Diagnosed<Tensor> cond(const In& x, const CondOptions& options, std::source_loca
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<Tensor> covariance(const In& x, const CovarianceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.shrinkage), Attr(options.ddof), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_covariance, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
@@ -225,46 +451,207 @@ Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_locati
   return {std::move(out[0]), diagnosis};
 }
 
+Diagnosed<EigResult> eig(const In& x, const EigOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eig, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigh, Inputs(in), attrs, Place(where));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
+Diagnosed<EighGeneralizedResult> eigh_generalized(const In& x1, const In& x2, const EighGeneralizedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigh_generalized, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigvals, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> expm(const In& x, const ExpmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_expm, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> householder_product(const In& x, const In& tau, const HouseholderProductOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor(), &tau.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_householder_product, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<LdlResult> ldl(const In& x, const LdlOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_ldl, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
+Diagnosed<Tensor> logdet(const In& x, const LogdetOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_logdet, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> logm(const In& x, const LogmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_logm, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> low_rank(const In& x, std::int64_t rank, const LowRankOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_low_rank, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<LuResult> lu(const In& x, const LuOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lu, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
+Diagnosed<Tensor> lu_solve(const In& P, const In& L, const In& U, const In& b, const LuSolveOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&P.tensor(), &L.tensor(), &U.tensor(), &b.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lu_solve, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> matrix_power(const In& x, double exponent, const MatrixPowerOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(exponent), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_matrix_power, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> nearest_correlation(const In& x, const NearestCorrelationOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.tol), Attr(options.max_iterations), Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_nearest_correlation, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> nearest_spd(const In& x, const NearestSpdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_nearest_spd, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_null_space, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> orth(const In& x, const OrthOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_orth, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<PolarResult> polar(const In& x, const PolarOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.side), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_polar, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<Tensor> projector(const In& x, const ProjectorOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_projector, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<QrResult> qr(const In& x, const QrOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_qr, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
+}
+
+Diagnosed<QrPivotedResult> qr_pivoted(const In& x, const QrPivotedOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_qr_pivoted, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
+Diagnosed<RandomizedSvdResult> randomized_svd(const In& x, std::int64_t rank, std::int64_t key, std::int64_t counter, const RandomizedSvdOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(rank), Attr(key), Attr(counter), Attr(options.oversampling), Attr(options.power_iterations), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_randomized_svd, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
+}
+
+Diagnosed<Tensor> rcond(const In& x, const RcondOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_rcond, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.output), Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_schur, Inputs(in), attrs, Place(where));
+  return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
@@ -276,7 +663,7 @@ Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -306,6 +693,13 @@ Diagnosed<Tensor> solve_triangular(const In& x1, const In& x2, const SolveTriang
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.lower), Attr(options.adjoint), Attr(options.unit_diagonal), Attr(options.if_ill), Attr(options.refine), Attr(options.min_digits)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve_triangular, Inputs(in), attrs, Place(where));
+  return {std::move(out[0]), diagnosis};
+}
+
+Diagnosed<Tensor> sqrtm(const In& x, const SqrtmOptions& options, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  const Attr attrs[] = {Attr(options.if_ill)};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_sqrtm, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
