@@ -153,7 +153,7 @@ bool System<T>::factor_by_cholesky() {
   return false;
 }
 
-// Only when asked for: half the operations of LU, but LU on our own products takes less time at every size.
+// Only when asked for: half the operations of LU, but LU on our own products takes less time (from 64 to 2000 rows).
 template <class T>
 bool System<T>::factor_by_ldl() {
   const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
