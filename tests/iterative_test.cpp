@@ -346,6 +346,31 @@ TEST(Iterations, DoNotDependOnTheScaleOfTheProblem) {
   }
 }
 
+TEST(Iterations, HaveTheSameBitsForAnyNumberOfThreads) {
+  const auto a = differences(20000) + la::LinearOperator::csr(astype(arange(0, 20001), i64), arange(0, 20000),
+                                                              full({20000}, 0.5), 20000, 20000);
+  const int before = threads();
+  std::vector<std::vector<double>> answers;
+  for (const int n : {1, 3}) {
+    set_threads(n);
+    for (const auto& got : {la::cg(a, ones({20000})), la::gmres(a, ones({20000})), la::lsmr(a, ones({20000}))})
+      answers.push_back(got.x.to_vector<double>());
+  }
+  set_threads(before);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(answers[i], answers[i + 3]);
+}
+
+TEST(Lsmr, TakesFewerIterationsWithAPreconditionerAndFindsTheSameSolution) {
+  const Tensor scales = exp(astype(arange(0, 12), f64)), a = random_tensor<double>({40, 12}, 31) * scales;
+  const Tensor b = random_tensor<double>({40}, 32);
+  const auto shrink = [&](const Tensor& x) { return x / scales; };
+  const la::LinearOperator m(12, 12, f64, shrink, shrink);
+  const auto plain = la::lsmr(a, b, {{.if_ill = "ignore"}}), better = la::lsmr(a, b, {{.preconditioner = m}});
+  EXPECT_EQ(better.status, la::Status::ok);
+  EXPECT_LT(2 * better.iterations, plain.iterations);
+  EXPECT_LT(distance(better.x, la::lstsq(a, b)), 1e-7);
+}
+
 TEST(Iterations, WarnInsteadOfRaisingWhenAsked) {
   std::vector<Finding> told;
   const FindingHandler before = on_finding([&](const Finding& f) { told.push_back(f); });

@@ -157,29 +157,21 @@ void Banded<T>::residual(std::int64_t columns, kernels::View<T> x, kernels::View
 template <class T>
 void Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
   if (verdict_.status == Status::nonfinite_input || n_ == 0 || columns == 0) return;
+  Frame<T> frame(n_, columns, row_scales_, column_scales_);
+  frame.enter(x);
   kernels::Buffer<T> b(n_ * columns);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
-  const auto scaled = [&](const std::vector<int>& exponents) {
-    for (std::int64_t i = 0; i < n_; ++i)
-      for (std::int64_t j = 0; j < columns; ++j) {
-        T& v = x.data[i * x.rows + j * x.columns];
-        v = times_power(v, exponents[static_cast<std::size_t>(i)]);
-      }
-  };
-  scaled(row_scales_);
   substitute(columns, x, lapack::Op::none);
-  scaled(column_scales_);
-  if (zero_pivot_ || !refinement_pays<T>(options_, few(n_, columns), verdict_)) return;
-  const kernels::MutableView<T> right{b.data(), columns, 1};
-  Frame<T> frame(n_, columns, row_scales_, column_scales_);
-  frame.enter(right, x);
-  const Refined refined = refine<T>(
-      n_, columns, x, column_scales_, [&](T* r, Real* sizes) { residual(columns, x, right, r, sizes); },
-      [&](kernels::MutableView<T> r) { substitute(columns, r, lapack::Op::none); });
+  if (!zero_pivot_ && refinement_pays<T>(options_, few(n_, columns), verdict_)) {
+    const kernels::View<T> right{b.data(), columns, 1};
+    const Refined refined = refine<T>(
+        n_, columns, x, column_scales_, [&](T* r, Real* sizes) { residual(columns, x, right, r, sizes); },
+        [&](kernels::MutableView<T> r) { substitute(columns, r, lapack::Op::none); });
+    verdict_.backward_error = refined.backward_error;
+    conclude<T>(verdict_, refined.error, options_.min_digits);
+  }
   frame.leave(x);
-  verdict_.backward_error = refined.backward_error;
-  conclude<T>(verdict_, refined.error, options_.min_digits);
 }
 
 #define WP_INSTANTIATE(T)                                    \

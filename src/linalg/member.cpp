@@ -133,6 +133,9 @@ std::string complaint(const Diagnosis::State& s, const Member& m) {
                  " digits of the answer can be vouched for.");
     case Status::singular: break;
   }
+  if (m.rcond >= s.threshold && !m.exactly_singular)
+    return say("is too ill-conditioned: rcond ", few_digits(m.rcond),
+               ", and the corrections of the answer do not shrink. No digit of it can be vouched for.");
   out = say("is singular to working precision: rcond ", few_digits(m.rcond), " < ", few_digits(s.threshold));
   out += m.exactly_singular ? " (exactly singular)." : ".";
   if (!m.dependent.empty()) {

@@ -35,9 +35,9 @@ T conjugate(T v) {
     return v;
 }
 
-// A X = B as S Y = 2^(rows − e) B with S = 2^rows A 2^columns, Y = 2^(−columns − e) X and one exponent e per column
-// that brings Y near 1: residuals of S can neither overflow nor vanish where those of A might. Scales may be empty:
-// 0.
+// A X = B as S Y = 2^(rows − e) B with S = 2^rows A 2^columns, X = 2^(columns + e) Y and one exponent e per column
+// that brings the right-hand side near 1: nothing overflows or vanishes on the way to an X in range. Scales may be
+// empty: 0.
 template <class T>
 class Frame {
  public:
@@ -45,33 +45,30 @@ class Frame {
         const std::vector<int>& column_scales)
       : n_(n), columns_(columns), row_scales_(row_scales), column_scales_(column_scales) {}
 
-  void enter(kernels::MutableView<T> b, kernels::MutableView<T> x) {
+  // B to the right-hand side of S Y.
+  void enter(kernels::MutableView<T> b) {
+    constexpr int kFar = std::numeric_limits<typename kernels::RealOf<T>::type>::max_exponent / 4;
     exponents_.assign(static_cast<std::size_t>(columns_), 0);
     for (std::int64_t c = 0; c < columns_; ++c) {
-      bool any = false;
+      int most = std::numeric_limits<int>::min();
       for (std::int64_t i = 0; i < n_; ++i) {
-        const double size = size_of_number(x.data[i * x.rows + c * x.columns]);
-        if (!(size > 0) || std::isinf(size)) continue;
-        const int e = std::ilogb(size) + 1 - at(column_scales_, i);
-        int& most = exponents_[static_cast<std::size_t>(c)];
-        most = any ? std::max(most, e) : e;
-        any = true;
+        const double size = size_of_number(b.data[i * b.rows + c * b.columns]);
+        if (size > 0 && std::isfinite(size)) most = std::max(most, std::ilogb(size) + 1 + at(row_scales_, i));
       }
-      constexpr int kFar = std::numeric_limits<typename kernels::RealOf<T>::type>::max_exponent / 4;
-      int& e = exponents_[static_cast<std::size_t>(c)];
-      if (row_scales_.empty() && std::abs(e) < kFar) e = 0;
+      const bool none = most == std::numeric_limits<int>::min();
+      if (!none && !(row_scales_.empty() && std::abs(most) < kFar)) exponents_[static_cast<std::size_t>(c)] = most;
     }
     if (idle()) return;
     each([&](std::int64_t i, std::int64_t c, int e) {
-      T &v = x.data[i * x.rows + c * x.columns], &w = b.data[i * b.rows + c * b.columns];
-      v = times_power(v, -at(column_scales_, i) - e);
-      w = times_power(w, at(row_scales_, i) - e);
+      T& v = b.data[i * b.rows + c * b.columns];
+      v = times_power(v, at(row_scales_, i) - e);
     });
   }
-  void leave(kernels::MutableView<T> x) const {
+  // Y to X.
+  void leave(kernels::MutableView<T> y) const {
     if (idle()) return;
     each([&](std::int64_t i, std::int64_t c, int e) {
-      T& v = x.data[i * x.rows + c * x.columns];
+      T& v = y.data[i * y.rows + c * y.columns];
       v = times_power(v, at(column_scales_, i) + e);
     });
   }

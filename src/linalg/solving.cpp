@@ -35,6 +35,7 @@ class Solver {
     else
       system.inverse(x, p_.k);
     Verdict v = system.verdict();
+    if (o_.high) finish_in_quad(system.matrix(), member, to, v);
     if (v.status < Status::singular) {
       if (o_.certify) certify(system.matrix(), member, to, v);
       return v;
@@ -46,6 +47,19 @@ class Solver {
     if (o_.if_ill != Policy::ignore || v.status == Status::nonfinite_input)
       std::fill_n(x, p_.n * p_.k, not_a_number());
     return v;
+  }
+
+  // What double has not resolved.
+  void finish_in_quad(kernels::View<T> a, std::int64_t member, kernels::MutableView<T> x, Verdict& v) const {
+    if (p_.n > kQuadLargest || v.status == Status::nonfinite_input || v.exactly_singular) return;
+    if (v.forward_error <= 2 * System<T>::u) return;
+    const QuadLu<T> lu(p_.n, a);
+    if (lu.zero_pivot()) return;
+    restore(member, x.data);
+    lu.solve(p_.k, x);
+    v.method = Method::quad_lu;
+    v.rcond = lu.rcond();
+    conclude<T>(v, std::min(1.0, System<T>::u + lu.error()), o_.min_digits, 4 * kQuadRoundOff);
   }
 
   // A bound that is proved, in the place of the estimate.

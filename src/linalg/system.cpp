@@ -11,7 +11,6 @@
 #include "kernels/residual.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/comparison.hpp"
-#include "linalg/quad.hpp"
 #include "linalg/refine.hpp"
 
 namespace wp::linalg {
@@ -155,7 +154,7 @@ bool System<T>::factor_by_cholesky() {
   return false;
 }
 
-// Only when asked for: half the operations of LU, but LU on our own products takes less time at every size.
+// Only when asked for: half the operations of LU, but LU on our own products takes less time (from 64 to 2000 rows).
 template <class T>
 bool System<T>::factor_by_ldl() {
   const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
@@ -255,43 +254,14 @@ void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
     verdict_ = banded_->verdict();
     return;
   }
+  Frame<T> frame(n_, columns, rows_, columns_);
+  frame.enter(x);
   kernels::Buffer<T> b(n_ * columns);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
-  apply(columns, x);
-  const std::vector<T> kept(b.data(), b.data() + (options_.high ? n_ * columns : 0));
-  improve(columns, few(n_, columns), {b.data(), columns, 1}, x);
-  if (options_.high) finish_in_quad(columns, {kept.data(), columns, 1}, x);
-}
-
-// What double has not resolved.
-template <class T>
-void System<T>::finish_in_quad(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x) {
-  if (n_ > kQuadLargest || verdict_.exactly_singular || verdict_.forward_error <= 2 * u) return;
-  const QuadLu<T> lu(n_, a_);
-  if (lu.zero_pivot()) return;
-  for (std::int64_t i = 0; i < n_; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      x.data[i * x.rows + j * x.columns] = b.data[i * b.rows + j * b.columns];
-  lu.solve(columns, x);
-  verdict_.method = Method::quad_lu;
-  verdict_.rcond = lu.rcond();
-  conclude<T>(verdict_, std::min(1.0, u + lu.error()), options_.min_digits, 4 * kQuadRoundOff);
-}
-
-// X ← A⁻¹ X = C S⁻¹ R X with the scales R and C.
-template <class T>
-void System<T>::apply(std::int64_t columns, kernels::MutableView<T> x) const {
-  const auto scaled = [&](const std::vector<int>& exponents) {
-    for (std::int64_t i = 0; i < n_ && !exponents.empty(); ++i)
-      for (std::int64_t j = 0; j < columns; ++j) {
-        T& v = x.data[i * x.rows + j * x.columns];
-        v = times_power(v, exponents[static_cast<std::size_t>(i)]);
-      }
-  };
-  scaled(rows_);
   substitute(columns, x, false);
-  scaled(columns_);
+  improve(columns, few(n_, columns), {b.data(), columns, 1}, x);
+  frame.leave(x);
 }
 
 template <class T>
@@ -317,18 +287,17 @@ void System<T>::inverse(T* x, std::int64_t row) {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(m.data + i * n_, n_, x + i * row);
     kernels::invert_triangular<T>({.upper = verdict_.structure == Structure::upper, .unit = false}, n_, {x, row, 1});
   }
-  if (!rows_.empty())
+  if (refinement_pays<T>(options_, false, verdict_) || verdict_.rcond < threshold) {
+    kernels::Buffer<T> right(n_ * n_);
+    std::fill_n(right.data(), n_ * n_, T(0));
+    for (std::int64_t i = 0; i < n_; ++i) right.data()[i * n_ + i] = T(1);
+    improve(n_, false, {right.data(), n_, 1}, {x, row, 1});
+  }
+  if (!rows_.empty())  // A⁻¹ = C S⁻¹ R
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j)
         x[i * row + j] =
             times_power(x[i * row + j], columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
-  if (!refinement_pays<T>(options_, false, verdict_) && verdict_.rcond >= threshold && !options_.high) return;
-  kernels::Buffer<T> right(n_ * n_);
-  std::fill_n(right.data(), n_ * n_, T(0));
-  for (std::int64_t i = 0; i < n_; ++i) right.data()[i * n_ + i] = T(1);
-  const std::vector<T> kept(right.data(), right.data() + (options_.high ? n_ * n_ : 0));
-  improve(n_, false, {right.data(), n_, 1}, {x, row, 1});
-  if (options_.high) finish_in_quad(n_, {kept.data(), n_, 1}, {x, row, 1});
 }
 
 template <class T>
@@ -356,17 +325,15 @@ typename System<T>::Scaled System<T>::determinant() const {
   return d;
 }
 
-// Improves X, and says how good it is. B is overwritten.
+// Improves X, the solution of S X = B with the scaled matrix S, and says how good it is.
 template <class T>
-void System<T>::improve(std::int64_t columns, bool cheap, kernels::MutableView<T> b, kernels::MutableView<T> x) {
+void System<T>::improve(std::int64_t columns, bool cheap, kernels::View<T> b, kernels::MutableView<T> x) {
   const bool pays = refinement_pays<T>(options_, cheap, verdict_);
   const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < threshold;
   if (zero_pivot_ || !(pays || doubtful)) return;
   kernels::Buffer<T> scaled(rows_.empty() ? 1 : n_ * n_);
   if (!rows_.empty()) kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), scaled.data());
   const kernels::View<T> s = rows_.empty() ? a_ : kernels::View<T>{scaled.data(), n_, 1};
-  Frame<T> frame(n_, columns, rows_, columns_);
-  frame.enter(b, x);
   if (pays) {
     const Refined refined = refine<T>(
         n_, columns, x, columns_,
@@ -383,7 +350,6 @@ void System<T>::improve(std::int64_t columns, bool cheap, kernels::MutableView<T
       verdict_.status = status_of(digits, options_.min_digits, u);
     }
   }
-  frame.leave(x);
 }
 
 template class System<float>;

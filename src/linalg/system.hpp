@@ -49,9 +49,7 @@ class System {
   void estimate();
   void judge();
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
-  void apply(std::int64_t columns, kernels::MutableView<T> x) const;
-  void improve(std::int64_t columns, bool cheap, kernels::MutableView<T> b, kernels::MutableView<T> x);
-  void finish_in_quad(std::int64_t columns, kernels::View<T> b, kernels::MutableView<T> x);
+  void improve(std::int64_t columns, bool cheap, kernels::View<T> b, kernels::MutableView<T> x);
 
   const std::int64_t n_;
   kernels::View<T> a_;
