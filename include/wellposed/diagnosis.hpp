@@ -13,9 +13,17 @@ namespace [[gnu::visibility("default")]] wp {
 namespace linalg {
 
 // By the decimal digits of the answer that can be vouched for: ok (at least 6 in f64, 3 in f32, or min_digits),
-// ill_conditioned (fewer, but at least 1), singular (less than 1). undefined: the function has no value there, or none
-// in this dtype (the square root of a real matrix with a negative eigenvalue).
-enum class Status : std::uint8_t { ok, ill_conditioned, singular, nonfinite_input, not_spd, not_converged, undefined };
+// ill_conditioned (fewer, but at least 1), singular (less than 1). undefined: the function has no value there, or
+// none in this dtype (the square root of a real matrix with a negative eigenvalue).
+enum class Status : std::uint8_t {
+  ok,
+  ill_conditioned,
+  singular,
+  nonfinite_input,
+  not_spd,
+  not_converged,
+  undefined
+};
 std::string_view name(Status status) noexcept;
 
 // Singular values or eigenvalues first … last that lie closer together than their error bounds allow to tell apart.

@@ -16,12 +16,12 @@ template <class T>
 Exponential<T> exponential(const Dense<T>& a);
 
 // log of an upper triangular matrix without zeros on its diagonal, by roots until it is near I, Padé approximation in
-// partial fractions, and exact diagonals (Al-Mohy & Higham 2012). `cut`: see triangular_root.
+// partial fractions, and exact diagonals (Al-Mohy & Higham 2012).
 template <class S>
-Dense<S> triangular_log(const Dense<S>& t, double cut);
+Dense<S> triangular_log(const Dense<S>& t);
 // t^p for −1 < p < 1, by roots and Padé approximation of (1 − x)^p, then squaring with exact diagonals (Higham & Lin
 // 2011).
 template <class S>
-Dense<S> triangular_power(const Dense<S>& t, double p, double cut);
+Dense<S> triangular_power(const Dense<S>& t, double p);
 
 }  // namespace wp::linalg

@@ -16,13 +16,6 @@ constexpr std::array<double, 7> kTheta{1.51e-5, 2.24e-3, 1.88e-2, 6.04e-2, 1.24e
 template <class S>
 using RealOf = typename Dense<S>::Real;
 
-// log v; within `cut` of the negative real axis with the imaginary part +π.
-template <class S>
-S log_of(S v, double cut) {
-  if constexpr (kernels::RealOf<S>::parts == 2)
-    if (v.real() < 0 && std::fabs(v.imag()) <= cut) v = {v.real(), 0};
-  return std::log(v);
-}
 // e^w − 1.
 template <class S>
 S expm1_of(S w) {
@@ -74,7 +67,7 @@ struct NearIdentity {
 
 // Roots until max(‖X²‖^(1/2), ‖X³‖^(1/3)), which bounds what ‖X‖ would, is below the largest bound.
 template <class S>
-NearIdentity<S> near_identity(const Dense<S>& t, double cut) {
+NearIdentity<S> near_identity(const Dense<S>& t) {
   constexpr int kMost = 100;
   NearIdentity<S> out{Dense<S>(), 0, 1, {}};
   const std::int64_t n = t.n;
@@ -86,10 +79,10 @@ NearIdentity<S> near_identity(const Dense<S>& t, double cut) {
     const Dense<S> square = x * x;
     alpha = std::max(std::sqrt(square.norm1()), std::cbrt((square * x).norm1()));
     if (alpha <= kTheta.back() || out.roots == kMost || !(alpha < HUGE_VAL)) break;
-    r = triangular_root(r, out.roots == 0 ? cut : 0);
+    r = triangular_root(r);
   }
   while (out.degree < 7 && alpha > kTheta[static_cast<std::size_t>(out.degree - 1)]) ++out.degree;
-  for (std::int64_t i = 0; i < n; ++i) out.logs.push_back(log_of(t(i, i), cut));
+  for (std::int64_t i = 0; i < n; ++i) out.logs.push_back(std::log(t(i, i)));
   const RealOf<S> p = std::ldexp(RealOf<S>(1), -out.roots);
   if (out.roots > 0) exact_power(t, out.logs, p, r);
   for (std::int64_t i = 0; i < n; ++i) r(i, i) = expm1_of(out.logs[static_cast<std::size_t>(i)] * p);
@@ -131,10 +124,10 @@ struct Rule {
 }  // namespace
 
 template <class S>
-Dense<S> triangular_log(const Dense<S>& t, double cut) {
+Dense<S> triangular_log(const Dense<S>& t) {
   using R = RealOf<S>;
   const std::int64_t n = t.n;
-  const NearIdentity<S> near = near_identity(t, cut);
+  const NearIdentity<S> near = near_identity(t);
   // The [m/m] approximant to log(I + X) is Σ wⱼ X (I + xⱼ X)⁻¹ (Higham 2001).
   const Rule rule(near.degree);
   Dense<S> out(n, n);
@@ -156,10 +149,10 @@ Dense<S> triangular_log(const Dense<S>& t, double cut) {
 }
 
 template <class S>
-Dense<S> triangular_power(const Dense<S>& t, double exponent, double cut) {
+Dense<S> triangular_power(const Dense<S>& t, double exponent) {
   using R = RealOf<S>;
   const auto p = static_cast<R>(exponent);
-  const NearIdentity<S> near = near_identity(t, cut);
+  const NearIdentity<S> near = near_identity(t);
   Dense<S> x = near.x;
   x *= R(-1);
   // The [m/m] approximant to (1 − x)^p as a continued fraction, from its end (Higham & Lin 2011, algorithm 3.1).
@@ -183,9 +176,9 @@ Dense<S> triangular_power(const Dense<S>& t, double exponent, double cut) {
   }
 }
 
-#define WP_LOGARITHM(S)                                      \
-  template Dense<S> triangular_log(const Dense<S>&, double); \
-  template Dense<S> triangular_power(const Dense<S>&, double, double);
+#define WP_LOGARITHM(S)                              \
+  template Dense<S> triangular_log(const Dense<S>&); \
+  template Dense<S> triangular_power(const Dense<S>&, double);
 WP_LOGARITHM(float)
 WP_LOGARITHM(double)
 WP_LOGARITHM(complex64)

@@ -86,15 +86,56 @@ Dense<T> turned_back(const SchurForm<S>& form, const Dense<S>& x) {
   }
 }
 
+namespace {
+
 template <class S>
-Dense<S> triangular_root(const Dense<S>& t, double cut, bool* exists) {
+Dense<typename Dense<S>::Real> sizes(const Dense<S>& a) {
+  Dense<typename Dense<S>::Real> out(a.m, a.n);
+  for (std::size_t i = 0; i < a.data.size(); ++i) out.data[i] = std::abs(a.data[i]);
+  return out;
+}
+
+}  // namespace
+
+template <class T, class S>
+Dense<T> uncertainty(const Dense<T>& a, const SchurForm<S>& form) {
+  using R = typename Dense<T>::Real;
+  Dense<R> e = sizes(a);
+  if (a.upper()) {
+    e *= static_cast<R>(Dense<T>::u);
+  } else {
+    Dense<T> residual = turned_back<T>(form, form.t);
+    residual -= a;
+    Dense<S> skewness = form.z.adjoint() * form.z;
+    skewness -= Dense<S>::identity(a.n);
+    Dense<R> middle = sizes(skewness);
+    for (std::int64_t i = 0; i < a.n; ++i) middle(i, i) += static_cast<R>(Dense<T>::u);
+    e = sizes(form.z) * sizes(form.t) * middle * sizes(form.z.adjoint());
+    e += sizes(residual);
+  }
+  Dense<T> out(a.n, a.n);
+  std::uint64_t state = 1;
+  for (std::size_t i = 0; i < out.data.size(); ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    out.data[i] = T(state >> 63 ? e.data[i] : -e.data[i]);
+  }
+  return out;
+}
+
+template <class S>
+void put_on_cut(Dense<S>& t, const Dense<S>& doubt) {
+  if constexpr (kernels::RealOf<S>::parts == 2)
+    for (std::int64_t i = 0; i < t.n; ++i)
+      if (S& v = t(i, i); v.real() < 0 && (v.imag() == 0 || std::fabs(v.imag()) <= 4 * std::abs(doubt(i, i))))
+        v = {v.real(), 0};
+}
+
+template <class S>
+Dense<S> triangular_root(const Dense<S>& t, bool* exists) {
   const std::int64_t n = t.n;
   Dense<S> u(n, n);
   for (std::int64_t i = n; i-- > 0;) {
-    S v = t(i, i);
-    if constexpr (kernels::RealOf<S>::parts == 2)
-      if (v.real() < 0 && std::fabs(v.imag()) <= cut) v = {v.real(), 0};
-    u(i, i) = std::sqrt(v);
+    u(i, i) = std::sqrt(t(i, i));
     S* const x = u.row(i);
     std::copy(t.row(i) + i + 1, t.row(i) + n, x + i + 1);
     for (std::int64_t j = i + 1; j < n; ++j) {
@@ -115,7 +156,9 @@ Dense<S> triangular_root(const Dense<S>& t, double cut, bool* exists) {
 #define WP_SCHUR(T)                                                          \
   template Spectrum schur_form(const Dense<T>&, SchurForm<T>&);              \
   template Dense<T> turned_back<T, T>(const SchurForm<T>&, const Dense<T>&); \
-  template Dense<T> triangular_root(const Dense<T>&, double, bool*);
+  template Dense<T> uncertainty(const Dense<T>&, const SchurForm<T>&);       \
+  template Dense<T> triangular_root(const Dense<T>&, bool*);                 \
+  template void put_on_cut(Dense<T>&, const Dense<T>&);
 WP_SCHUR(float)
 WP_SCHUR(double)
 WP_SCHUR(complex64)
@@ -123,6 +166,8 @@ WP_SCHUR(complex128)
 #undef WP_SCHUR
 template SchurForm<complex64> complex_form(const SchurForm<float>&);
 template SchurForm<complex128> complex_form(const SchurForm<double>&);
+template Dense<float> uncertainty(const Dense<float>&, const SchurForm<complex64>&);
+template Dense<double> uncertainty(const Dense<double>&, const SchurForm<complex128>&);
 template Dense<float> turned_back<float, complex64>(const SchurForm<complex64>&, const Dense<complex64>&);
 template Dense<double> turned_back<double, complex128>(const SchurForm<complex128>&, const Dense<complex128>&);
 

@@ -1,5 +1,6 @@
 // A = Z T Zᴴ with T upper triangular: what functions of general matrices are computed from.
 #pragma once
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 
@@ -31,11 +32,31 @@ SchurForm<std::complex<T>> complex_form(const SchurForm<T>& real);
 template <class T, class S>
 Dense<T> turned_back(const SchurForm<S>& form, const Dense<S>& x);
 
-// The principal root of an upper triangular matrix (Björck & Hammarling 1983): u_ij (u_ii + u_jj) = t_ij − Σ u_ik
-// u_kj. Where u_ii + u_jj = 0 and the right side is not: `exists` becomes false. Diagonal elements within `cut` of
-// the negative real axis count as lying on it: their roots have positive imaginary parts.
+// How far Z T Zᴴ may be from A, with signs drawn once and for all: the residual, what rounding hides of it, and what
+// Z lacks to be unitary. Of a triangular matrix, which is its own form: rounding of each element.
+template <class T, class S>
+Dense<T> uncertainty(const Dense<T>& a, const SchurForm<S>& form);
+// Eigenvalues of a complex matrix that lie on the negative real axis, or nearer to it than their uncertainty (the
+// diagonal of `doubt`), are put onto its upper side: roots of them have positive imaginary parts.
 template <class S>
-Dense<S> triangular_root(const Dense<S>& t, double cut, bool* exists = nullptr);
+void put_on_cut(Dense<S>& t, const Dense<S>& doubt);
+
+// The principal root of an upper triangular matrix (Björck & Hammarling 1983): u_ij (u_ii + u_jj) = t_ij − Σ u_ik
+// u_kj. Where u_ii + u_jj = 0 and the right side is not: `exists` becomes false.
+template <class S>
+Dense<S> triangular_root(const Dense<S>& t, bool* exists = nullptr);
+
+// A real matrix as one of S.
+template <class S, class T>
+Dense<S> as(const Dense<T>& a) {
+  if constexpr (std::is_same_v<S, T>) {
+    return a;
+  } else {
+    Dense<S> out(a.m, a.n);
+    std::copy(a.data.begin(), a.data.end(), out.data.begin());
+    return out;
+  }
+}
 
 // f(SchurForm<T>, …) or f(SchurForm<complex>, …) by the eigenvalues of a.
 template <class T, class F>

@@ -5,7 +5,7 @@
 
 namespace wp::linalg {
 
-// f on triangular matrices, f(Dense<S>, cut), and on numbers, f(S); f.slope(x) = |f′(x)| for real x > 0; f.at_zero():
+// f on triangular matrices, f(Dense<S>), and on numbers, f(S); f.slope(x) = |f′(x)| for real x > 0; f.at_zero():
 // whether f(0) is 0 and ‖f(A) − f(B)‖ ≤ f.limit(‖A − B‖) for semidefinite matrices of norm 1.
 template <class F>
 struct Smooth {
@@ -14,23 +14,36 @@ struct Smooth {
   int scale = 0;  // the matrix is 2^scale times what was given
 };
 
+// What the Schur form leaves open: a change of the matrix, and whether an eigenvalue is no larger than that.
+template <class T>
+struct Doubt {
+  Dense<T> change;
+  bool singular = false;
+};
+
 // By the Schur form. False: there is no value, and the verdict says why.
 template <class T, class F>
-bool by_schur(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict& v) {
-  const double cut = 4 * static_cast<double>(a.n) * Dense<T>::u * a.frobenius();
+bool by_schur(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict& v, Doubt<T>* doubt = nullptr) {
   bool good = true;
   const auto undefined = [&](std::string reason) {
     v.status = Status::undefined;
     v.reason = std::move(reason);
     good = false;
   };
-  const Spectrum spectrum = with_schur(a, [&]<class S>(const SchurForm<S>& form, const Spectrum& found) {
+  const Spectrum spectrum = with_schur(a, [&]<class S>(SchurForm<S> form, const Spectrum& found) {
     for (std::int64_t i = 0; i < a.n; ++i)
       if (form.t(i, i) == S(0)) return undefined(say("is singular: its ", s.name, " does not exist."));
     if (kernels::RealOf<T>::parts == 1 && found.negative)
       return undefined(
           say("has the eigenvalue ", std::ldexp(found.most_negative, -s.scale), ": its ", s.name, " is not real."));
-    x = turned_back<T>(form, s.f(form.t, cut));
+    const Dense<T> change = uncertainty(a, form);
+    const Dense<S> e = form.z.adjoint() * as<S>(change) * form.z;
+    put_on_cut(form.t, a.upper() ? Dense<S>(a.n, a.n) : e);  // triangular: as given
+    x = turned_back<T>(form, s.f(form.t));
+    if (!doubt) return;
+    doubt->change = change;
+    for (std::int64_t i = 0; i < a.n; ++i)
+      doubt->singular = doubt->singular || std::abs(form.t(i, i)) <= 4 * std::abs(e(i, i));
   });
   if (!spectrum.converged) {
     v.status = Status::not_converged;
@@ -57,7 +70,7 @@ void by_eigenvalues(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict&
   const double rounding = 4 * static_cast<double>(a.n) * Dense<T>::u * a.frobenius();
   for (R& value : w) {
     if (s.f.at_zero() && value < 0 && value >= -rounding) value = 0;
-    positive = positive && value > 0;
+    positive = positive && value >= 0;
     values.push_back(s.f(T(value)));
     slope = std::max(slope, s.f.slope(std::fabs(value)));
     most = std::max<double>(most, std::abs(values.back()));
@@ -82,37 +95,28 @@ void by_eigenvalues(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict&
   conclude(v, s.name, condition, w.front() >= 0 ? std::min(error, s.f.limit(Dense<T>::u)) : error, Dense<T>::u);
 }
 
-// The relative error to expect: by how much the function changes when the matrix does by rounding, in a direction
-// that is drawn once and for all (statistical condition estimation, Kenney & Laub 1994). Elements of triangular
-// matrices, which are not transformed, change relative to themselves.
+// The relative error to expect, by how much the function changes when the matrix does by what is in doubt
+// (statistical condition estimation, Kenney & Laub 1994).
 template <class T, class F>
-double sampled_condition(const Dense<T>& a, const Smooth<F>& s, const Dense<T>& x) {
-  using R = typename Dense<T>::Real;
-  constexpr double kStep = 1024;
-  const bool own = a.upper();
-  const double each = a.frobenius() / static_cast<double>(a.n);
-  Dense<T> other = a;
-  std::uint64_t state = 1;
-  for (T& v : other.data) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    const double change = (state >> 63 ? 1 : -1) * kStep * Dense<T>::u;
-    v += own ? v * static_cast<R>(change) : T(static_cast<R>(change * each));
-  }
-  Dense<T> y(a.n, a.n);
+double sampled_error(const Dense<T>& a, const Smooth<F>& s, const Dense<T>& x, const Doubt<T>& doubt) {
+  constexpr double kStep = 8;  // above the rounding errors of both
+  Dense<T> other = a, y(a.n, a.n);
+  other.add(static_cast<typename Dense<T>::Real>(kStep), doubt.change);
   Verdict unused;
-  if (!by_schur(other, s, y, unused)) return HUGE_VAL;
+  if (!by_schur(other, s, y, unused)) return 1;
   y -= x;
   const double size = x.frobenius();
-  return size > 0 ? y.frobenius() / size / (kStep * Dense<T>::u) : 1;
+  return size > 0 ? 2 * y.frobenius() / size / kStep : 0;
 }
 
 template <class T, class F>
 void smooth_function(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict& v) {
   if (a.hermitian()) return by_eigenvalues(a, s, x, v);
   v.method = Method::eigen;
-  if (!by_schur(a, s, x, v)) return;
-  const double condition = sampled_condition(a, s, x);
-  conclude(v, s.name, condition, 4 * Dense<T>::u * std::max(condition, 1.0), Dense<T>::u);
+  Doubt<T> doubt;
+  if (!by_schur(a, s, x, v, &doubt)) return;
+  const double error = doubt.singular && !s.f.at_zero() ? 1 : sampled_error(a, s, x, doubt);
+  conclude(v, s.name, error / Dense<T>::u, std::max(error, Dense<T>::u), Dense<T>::u);
 }
 
 }  // namespace wp::linalg

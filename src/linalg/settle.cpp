@@ -16,12 +16,9 @@ struct Trouble {
   Status status;
   std::string_view code;
 };
-constexpr Trouble troubles[] = {{Status::nonfinite_input, "WP-LIN-001"},
-                                {Status::singular, "WP-LIN-002"},
-                                {Status::ill_conditioned, "WP-LIN-003"},
-                                {Status::not_spd, "WP-LIN-004"},
-                                {Status::not_converged, "WP-LIN-005"},
-                                {Status::undefined, "WP-LIN-008"}};
+constexpr Trouble troubles[] = {{Status::nonfinite_input, "WP-LIN-001"}, {Status::singular, "WP-LIN-002"},
+                                {Status::ill_conditioned, "WP-LIN-003"}, {Status::not_spd, "WP-LIN-004"},
+                                {Status::not_converged, "WP-LIN-005"},   {Status::undefined, "WP-LIN-008"}};
 
 std::string which(const Diagnosis::State& s, std::int64_t member, std::int64_t bad) {
   const auto all = static_cast<std::int64_t>(s.verdicts.size());

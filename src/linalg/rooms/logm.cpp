@@ -12,8 +12,8 @@ using namespace linalg;
 
 struct Log {
   template <class S>
-  Dense<S> operator()(const Dense<S>& t, double cut) const {
-    return triangular_log(t, cut);
+  Dense<S> operator()(const Dense<S>& t) const {
+    return triangular_log(t);
   }
   template <class S>
   S operator()(S v) const {

@@ -66,8 +66,8 @@ Dense<T> whole_power(const Dense<T>& a, std::uint64_t k) {
 struct Power {
   double p;
   template <class S>
-  Dense<S> operator()(const Dense<S>& t, double cut) const {
-    return triangular_power(t, p, cut);
+  Dense<S> operator()(const Dense<S>& t) const {
+    return triangular_power(t, p);
   }
   template <class S>
   S operator()(S v) const {

@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "kernels/condition.hpp"
 #include "kernels/lapack.hpp"
 #include "linalg/each.hpp"
 #include "linalg/schur_form.hpp"
@@ -53,19 +52,21 @@ void hermitian_root(const Dense<T>& a, int e, Dense<T>& x, Verdict& v) {
   conclude(v, "square root", condition, most > 0 ? std::min(u * condition, std::sqrt(u)) : u, u);
 }
 
-// ‖(I ⊗ U + Uᵀ ⊗ I)⁻¹‖₁: how much a change of A is magnified in its root (Higham 2008, §6.1).
+// ‖L‖/‖U‖ with U L + L U = E: the relative change of the root U that a change E of U² makes (Higham 2008, §6.1).
+// What is below the root of its own uncertainty is not known: it counts as that.
 template <class S>
-double magnification(const Dense<S>& root) {
+double relative_change(Dense<S> root, const Dense<S>& e) {
   const std::int64_t n = root.n;
+  const double size = root.frobenius();
+  for (std::int64_t i = 0; i < n; ++i)
+    if (const double least = std::sqrt(std::abs(e(i, i))); std::abs(root(i, i)) < least)
+      root(i, i) = static_cast<typename Dense<S>::Real>(least);
   const Dense<S> u = root.transposed();  // column-major
-  const auto solve = [&](S* x, lapack::Op op) {
-    typename Dense<S>::Real scale = 1;
-    lapack::sylvester<S>(op, op, 1, n, n, u.data.data(), n, u.data.data(), n, x, n, &scale);
-    for (std::int64_t i = 0; i < n * n; ++i) x[i] /= scale;
-  };
-  return kernels::inverse_norm<S>(
-             n * n, [&](S* x) { solve(x, lapack::Op::none); }, [&](S* x) { solve(x, lapack::Op::adjoint); })
-      .estimate;
+  Dense<S> change = e.transposed();
+  typename Dense<S>::Real scale = 1;
+  lapack::sylvester<S>(lapack::Op::none, lapack::Op::none, 1, n, n, u.data.data(), n, u.data.data(), n,
+                       change.data.data(), n, &scale);
+  return change.frobenius() / scale / size;
 }
 
 template <class T>
@@ -77,12 +78,14 @@ void general_root(const Dense<T>& a, int e, Dense<T>& x, Verdict& v) {
     if (real && spectrum.most_negative < -rounding) return refuse_negative(v, spectrum.most_negative, e);
     for (std::int64_t i = 0; real && i < a.n; ++i)
       if (std::imag(form.t(i, i)) == 0 && std::real(form.t(i, i)) < 0) form.t(i, i) = S(0);
+    const Dense<S> doubt = form.z.adjoint() * as<S>(uncertainty(a, form)) * form.z;
+    put_on_cut(form.t, a.upper() ? Dense<S>(a.n, a.n) : doubt);  // triangular: as given
     bool exists = true;
-    const Dense<S> root = triangular_root(form.t, rounding, &exists);
+    const Dense<S> root = triangular_root(form.t, &exists);
     if (exists && root.finite()) {
       x = turned_back<T>(form, root);
-      const double condition = magnification(root) * a.frobenius() / root.frobenius();
-      return conclude(v, "square root", condition, Dense<T>::u * condition, Dense<T>::u);
+      const double error = 2 * relative_change(root, doubt);
+      return conclude(v, "square root", error / Dense<T>::u, error, Dense<T>::u);
     }
     v.status = Status::undefined;
     v.reason = "has no square root: its eigenvalue 0 is defective.";
