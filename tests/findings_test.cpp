@@ -177,6 +177,13 @@ const std::vector<Row>& rows() {
        [] {
          use(linalg::cholesky(Tensor{{1.0, 2.0}, {2.0, 5.0}}));
        }},
+      {"WP-LIN-005",
+       [] {
+         use(linalg::cg(Tensor{{2.0, 1.0}, {1.0, 3.0}}, Tensor{1.0, 2.0}, {.max_iterations = 1}).x);
+       },
+       [] {
+         use(linalg::cg(Tensor{{2.0, 1.0}, {1.0, 3.0}}, Tensor{1.0, 2.0}).x);
+       }},
       {"WP-LIN-006",
        [] {
          use(linalg::eigvalsh(Tensor{{1.0, 2.0}, {3.0, 1.0}}));
@@ -191,8 +198,13 @@ const std::vector<Row>& rows() {
        [] {
          use(linalg::slogdet(Tensor{{1e200, 0.0}, {0.0, 1e200}}).logabsdet);
        }},
-      {"WP-LIN-008", [] { use(linalg::sqrtm(Tensor{{-1.0, 0.0}, {0.0, 1.0}})); },
-       [] { use(linalg::sqrtm(Tensor{{4.0, 0.0}, {0.0, 1.0}})); }},
+      {"WP-LIN-008",
+       [] {
+         use(linalg::sqrtm(Tensor{{-1.0, 0.0}, {0.0, 1.0}}));
+       },
+       [] {
+         use(linalg::sqrtm(Tensor{{4.0, 0.0}, {0.0, 1.0}}));
+       }},
       {"WP-LIN-009",
        [] {
          use(linalg::solve(Tensor{{1.0, 1.0}, {1.0, 1.0 + 0x1p-52}}, Tensor{1.0, 2.0},

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/paint.hpp"
+#include "wellposed/diagnosis.hpp"
 #include "wellposed/version.hpp"
 
 namespace wp::cli {
@@ -21,6 +22,8 @@ constexpr const char* kExamples =
     "  wellposed ops               every operation, by chapter\n"
     "  wellposed ops log           one operation in full\n"
     "  wellposed ops --json | jq '.ops[].name'\n"
+    "  wellposed diagnose A.npy    what is wrong with a matrix\n"
+    "  wellposed solve A.npy b.npy --out x.npy\n"
     "\n"
     "Exit codes: 0 fine, 1 a finding, 2 wrong usage, 3 bad input, 4 internal error.\n"
     "Environment: WELLPOSED_CHECKS, _THREADS, _ISA, _COLOR (docs/environment.md).";
@@ -33,7 +36,7 @@ int complain(std::string_view words, Exit code) {
 
 int code_of(const Error& e) {
   if (dynamic_cast<const InternalError*>(&e)) return internal;
-  if (dynamic_cast<const NonFiniteError*>(&e)) return finding;
+  if (dynamic_cast<const NonFiniteError*>(&e) || dynamic_cast<const LinalgError*>(&e)) return finding;
   return bad_input;
 }
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["tour", "doctor", "ops"]
+COMMANDS = ["tour", "doctor", "ops", "diagnose", "inv", "solve", "lstsq", "pinv", "svd", "cond", "rank"]
 
 
 def help_texts(cli):

@@ -1,0 +1,91 @@
+"""The commands of linear algebra: data, words, exit codes, JSON and reports."""
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path):
+    np.save(tmp_path / "good.npy", np.array([[4.0, 1.0], [2.0, 3.0]]))
+    np.save(tmp_path / "singular.npy", np.array([[1.0, 1.0], [1.00001, 1.00001]]))
+    np.save(tmp_path / "b.npy", np.array([1.0, 2.0]))
+    np.save(tmp_path / "wide.npy", np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    np.save(tmp_path / "nan.npy", np.array([[1.0, np.nan], [0.0, 1.0]]))
+    (tmp_path / "prices.csv").write_text("MSFT,AAPL\n1,1\n1.2,1.2\n")
+    return tmp_path
+
+
+def test_inv_prints_the_inverse_and_nothing_else(cli, folder):
+    done = cli("inv", str(folder / "good.npy"))
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [[float(v) for v in line.split(",")] for line in done.stdout.splitlines()]
+    assert np.allclose(rows, [[0.3, -0.1], [-0.2, 0.4]], rtol=1e-15)
+
+
+def test_a_singular_matrix_gives_no_data_but_the_reason(cli, folder):
+    done = cli("inv", str(folder / "singular.npy"))
+    assert done.returncode == 1 and done.stdout == ""
+    assert "exactly singular" in done.stderr and "Row 1 = 1.00001 × row 0" in done.stderr
+
+
+def test_diagnose_uses_the_labels_of_a_table(cli, folder):
+    done = cli("diagnose", str(folder / "prices.csv"))
+    assert done.returncode == 1 and "AAPL = 1.2 × MSFT" in done.stdout and "singular values" in done.stdout
+
+
+def test_json_has_value_diagnosis_and_version(cli, folder):
+    done = cli("solve", str(folder / "good.npy"), str(folder / "b.npy"), "--json", "--certify")
+    out = json.loads(done.stdout)
+    assert done.returncode == 0 and out["schema_version"] == 1 and np.allclose(out["value"], [0.1, 0.6])
+    assert out["diagnosis"]["members"][0]["certified"] is True
+
+
+def test_results_go_to_files(cli, folder):
+    x = folder / "x.npy"
+    assert cli("solve", str(folder / "good.npy"), str(folder / "b.npy"), "--out", str(x)).stdout == ""
+    assert np.allclose(np.load(x), [0.1, 0.6], rtol=1e-15)
+    u, vh, s = (folder / name for name in ("u.npy", "vh.npy", "s.npy"))
+    assert cli("svd", str(folder / "wide.npy"), "--out", str(s), "--u", str(u), "--vh", str(vh)).returncode == 0
+    assert np.allclose(np.load(u) * np.load(s) @ np.load(vh), np.load(folder / "wide.npy"))
+
+
+def test_regularised_inverse_and_pseudo_inverse(cli, folder):
+    a = np.load(folder / "singular.npy")
+    out = json.loads(cli("inv", str(folder / "singular.npy"), "--ridge", "1e-6", "--json").stdout)
+    assert np.allclose(out["value"], np.linalg.solve(a.T @ a + 1e-6 * np.eye(2), a.T), rtol=1e-6)
+    auto = json.loads(cli("inv", str(folder / "singular.npy"), "--ridge", "auto", "--json").stdout)["value"]
+    pinv = json.loads(cli("pinv", str(folder / "singular.npy"), "--atol", "1e-10", "--json").stdout)["value"]
+    assert np.abs(np.subtract(auto, pinv)).max() < 1e-6
+
+
+def test_rank_cond_and_least_squares(cli, folder):
+    assert cli("rank", str(folder / "singular.npy")).stdout == "1\n"
+    assert float(cli("cond", str(folder / "good.npy")).stdout) == pytest.approx(np.linalg.cond([[4, 1], [2, 3]]), rel=1e-14)
+    done = cli("lstsq", str(folder / "wide.npy"), str(folder / "b.npy"))
+    got = [float(v) for v in done.stdout.split()]
+    assert np.allclose(got, np.linalg.lstsq(np.load(folder / "wide.npy"), [1.0, 2.0], rcond=None)[0])
+
+
+def test_html_is_one_page_that_loads_nothing(cli, folder):
+    page = folder / "report.html"
+    cli("solve", str(folder / "good.npy"), str(folder / "b.npy"), "--ridge", "gcv", "--html", str(page))
+    text = page.read_text()
+    assert text.count("<svg") == 2 and "<script" not in text and "src=" not in text and "Generalised cross-validation" in text
+    cli("diagnose", str(folder / "singular.npy"), "--html", str(page))
+    assert "What the matrix sends to zero" in page.read_text()
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    (["inv", "nan.npy"], 1, "not finite"), (["inv", "wide.npy"], 3, "square"), (["inv", "nowhere.npy"], 3, "nowhere.npy"),
+    (["solve", "good.npy"], 2, "b"), (["solve", "good.npy", "wide.npy", "--ridge", "-1"], 3, "ridge"),
+    (["inv", "good.npy", "--if-ill", "loud"], 2, "if-ill")])
+def test_bad_input_is_answered_with_words(cli, folder, arguments, code, words):
+    done = cli(*[str(folder / a) if a.endswith(".npy") else a for a in arguments])
+    assert done.returncode == code and words in done.stderr and done.stdout == ""
+
+
+def test_a_matrix_may_come_through_a_pipe(cli, folder):
+    with subprocess.Popen(["cat", str(folder / "good.npy")], stdout=subprocess.PIPE) as pipe:
+        assert cli("rank", "-", stdin=pipe.stdout).stdout == "2\n"
