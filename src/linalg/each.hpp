@@ -92,6 +92,17 @@ inline void conclude(Verdict& v, std::string_view what, double condition, double
   v.reason = say("has an ill-conditioned ", what, text);
 }
 
+// An eigenvalue lies on the negative real axis but for rounding: which side it is on decides the answer.
+inline void on_the_cut(Verdict& v) {
+  if (v.status != Status::ok) return;
+  v.status = Status::ill_conditioned;
+  v.forward_error = 1;
+  v.digits = 0;
+  v.reason =
+      "has an eigenvalue on the negative real axis to within rounding: which side it is on decides the answer, "
+      "and the upper one was taken.";
+}
+
 // What rooms of functions of one stack of matrices have in common.
 inline Op of_matrices(Op op) {
   op.ns = "linalg";

@@ -123,11 +123,15 @@ Dense<T> uncertainty(const Dense<T>& a, const SchurForm<S>& form) {
 }
 
 template <class S>
-void put_on_cut(Dense<S>& t, const Dense<S>& doubt) {
+bool put_on_cut(Dense<S>& t, const Dense<S>& doubt) {
+  bool moved = false;
   if constexpr (kernels::RealOf<S>::parts == 2)
     for (std::int64_t i = 0; i < t.n; ++i)
-      if (S& v = t(i, i); v.real() < 0 && (v.imag() == 0 || std::fabs(v.imag()) <= 4 * std::abs(doubt(i, i))))
+      if (S& v = t(i, i); v.real() < 0 && (v.imag() == 0 || std::fabs(v.imag()) <= 4 * std::abs(doubt(i, i)))) {
+        moved = moved || doubt(i, i) != S(0);
         v = {v.real(), 0};
+      }
+  return moved;
 }
 
 template <class S>
@@ -158,7 +162,7 @@ Dense<S> triangular_root(const Dense<S>& t, bool* exists) {
   template Dense<T> turned_back<T, T>(const SchurForm<T>&, const Dense<T>&); \
   template Dense<T> uncertainty(const Dense<T>&, const SchurForm<T>&);       \
   template Dense<T> triangular_root(const Dense<T>&, bool*);                 \
-  template void put_on_cut(Dense<T>&, const Dense<T>&);
+  template bool put_on_cut(Dense<T>&, const Dense<T>&);
 WP_SCHUR(float)
 WP_SCHUR(double)
 WP_SCHUR(complex64)

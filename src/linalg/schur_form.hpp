@@ -15,8 +15,9 @@ struct SchurForm {
 // What is known of the eigenvalues of a matrix of T beside T's diagonal.
 struct Spectrum {
   bool converged = true;
-  bool real = false;      // all of them: T and Z are real
-  bool negative = false;  // one lies on the negative real axis (of a real matrix: exactly, as computed)
+  bool given_real = false;  // the matrix has no imaginary parts: real eigenvalues are exactly so
+  bool real = false;        // all of them: T and Z are real
+  bool negative = false;    // one lies on the negative real axis (of a real matrix: exactly, as computed)
   double most_negative = 0;
 };
 
@@ -37,9 +38,10 @@ Dense<T> turned_back(const SchurForm<S>& form, const Dense<S>& x);
 template <class T, class S>
 Dense<T> uncertainty(const Dense<T>& a, const SchurForm<S>& form);
 // Eigenvalues of a complex matrix that lie on the negative real axis, or nearer to it than their uncertainty (the
-// diagonal of `doubt`), are put onto its upper side: roots of them have positive imaginary parts.
+// diagonal of `doubt`), are put onto its upper side: roots of them have positive imaginary parts. Whether one was
+// moved: then rounding decided.
 template <class S>
-void put_on_cut(Dense<S>& t, const Dense<S>& doubt);
+bool put_on_cut(Dense<S>& t, const Dense<S>& doubt);
 
 // The principal root of an upper triangular matrix (Björck & Hammarling 1983): u_ij (u_ii + u_jj) = t_ij − Σ u_ik
 // u_kj. Where u_ii + u_jj = 0 and the right side is not: `exists` becomes false.
@@ -61,6 +63,17 @@ Dense<S> as(const Dense<T>& a) {
 // f(SchurForm<T>, …) or f(SchurForm<complex>, …) by the eigenvalues of a.
 template <class T, class F>
 Spectrum with_schur(const Dense<T>& a, F&& f) {
+  if constexpr (kernels::RealOf<T>::parts == 2)
+    if (std::all_of(a.data.begin(), a.data.end(), [](T v) { return v.imag() == 0; })) {
+      // Of a real matrix: its real eigenvalues are exactly so.
+      Dense<typename Dense<T>::Real> real(a.m, a.n);
+      for (std::size_t i = 0; i < a.data.size(); ++i) real.data[i] = a.data[i].real();
+      SchurForm<typename Dense<T>::Real> form;
+      Spectrum s = schur_form(real, form);
+      s.given_real = true;
+      if (s.converged) f(complex_form(form), s);
+      return s;
+    }
   SchurForm<T> form;
   const Spectrum s = schur_form(a, form);
   if (!s.converged) return s;

@@ -18,7 +18,7 @@ struct Smooth {
 template <class T>
 struct Doubt {
   Dense<T> change;
-  bool singular = false;
+  bool singular = false, cut = false;  // cut: rounding decided on which side of it an eigenvalue is
 };
 
 // By the Schur form. False: there is no value, and the verdict says why.
@@ -38,10 +38,12 @@ bool by_schur(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict& v, Do
           say("has the eigenvalue ", std::ldexp(found.most_negative, -s.scale), ": its ", s.name, " is not real."));
     const Dense<T> change = uncertainty(a, form);
     const Dense<S> e = form.z.adjoint() * as<S>(change) * form.z;
-    put_on_cut(form.t, a.upper() ? Dense<S>(a.n, a.n) : e);  // triangular: as given
+    const bool exact = a.upper() || found.given_real;
+    const bool moved = put_on_cut(form.t, exact ? Dense<S>(a.n, a.n) : e);
     x = turned_back<T>(form, s.f(form.t));
     if (!doubt) return;
     doubt->change = change;
+    doubt->cut = moved;
     for (std::int64_t i = 0; i < a.n; ++i)
       doubt->singular = doubt->singular || std::abs(form.t(i, i)) <= 4 * std::abs(e(i, i));
   });
@@ -117,6 +119,7 @@ void smooth_function(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict
   if (!by_schur(a, s, x, v, &doubt)) return;
   const double error = doubt.singular && !s.f.at_zero() ? 1 : sampled_error(a, s, x, doubt);
   conclude(v, s.name, error / Dense<T>::u, std::max(error, Dense<T>::u), Dense<T>::u);
+  if (doubt.cut) on_the_cut(v);
 }
 
 }  // namespace wp::linalg

@@ -79,13 +79,15 @@ void general_root(const Dense<T>& a, int e, Dense<T>& x, Verdict& v) {
     for (std::int64_t i = 0; real && i < a.n; ++i)
       if (std::imag(form.t(i, i)) == 0 && std::real(form.t(i, i)) < 0) form.t(i, i) = S(0);
     const Dense<S> doubt = form.z.adjoint() * as<S>(uncertainty(a, form)) * form.z;
-    put_on_cut(form.t, a.upper() ? Dense<S>(a.n, a.n) : doubt);  // triangular: as given
+    const bool exact = a.upper() || spectrum.given_real;
+    const bool moved = put_on_cut(form.t, exact ? Dense<S>(a.n, a.n) : doubt);
     bool exists = true;
     const Dense<S> root = triangular_root(form.t, &exists);
     if (exists && root.finite()) {
       x = turned_back<T>(form, root);
       const double error = 2 * relative_change(root, doubt);
-      return conclude(v, "square root", error / Dense<T>::u, error, Dense<T>::u);
+      conclude(v, "square root", error / Dense<T>::u, error, Dense<T>::u);
+      return moved ? on_the_cut(v) : void();
     }
     v.status = Status::undefined;
     v.reason = "has no square root: its eigenvalue 0 is defective.";
