@@ -13,7 +13,7 @@ int main() {
     std::cout << "exactly singular: " << (found.exactly_singular ? "yes" : "no") << ", rank " << found.rank << '\n';
     std::cout << "null vector: " << found.null_vector << "\n\n";
   }
-  // A matrix that only looks like it has an inverse, and its answer is right to the last digits.
+  // A matrix that only looks as if it had none.
   const wp::Tensor b{{1.0, 1.0}, {1.00001, 1.00002}};
   const auto [inverse, diagnosis] = wp::linalg::diagnosed::inv(b);
   std::cout << inverse << '\n' << diagnosis << '\n';

@@ -116,7 +116,9 @@ struct ScaledNorm2 {
     else
       s.sum += std::ldexp(t.sum, std::max(2 * (t.e - s.e), -1100));
   }
-  WP_FN Out finish(const State& s, std::int64_t, double) { return static_cast<Out>(std::ldexp(std::sqrt(s.sum), s.e)); }
+  WP_FN Out finish(const State& s, std::int64_t, double) {
+    return static_cast<Out>(std::ldexp(std::sqrt(s.sum), s.e));
+  }
 };
 
 // (Σ|x|^p)^(1/p) of n elements for p ≠ 0, as m·(Σ(|x|/m)^p)^(1/p) with m the element that weighs most (the largest

@@ -80,11 +80,12 @@ std::string sentence(const Diagnosis::State& s, const Member& m) {
   if (!std::isnan(m.rcond)) out += say(" rcond ", few_digits(m.rcond), ".");
   if (!m.method.empty() && m.method != "none") out += say(" ", m.structure, ", by ", m.method, ".");
   if (!std::isnan(m.rank_gap)) {
-    out += say(" rank ", m.rank, " (the next singular value is ", few_digits(m.rank_gap), " times smaller).");
+    out += say(" rank ", m.rank, ", the next singular value is ",
+               std::isinf(m.rank_gap) ? "0." : few_digits(m.rank_gap) + " times smaller.");
     if (m.rank_gap < 100) out += " Another rank is as plausible.";
   }
   if (!std::isnan(m.ridge))
-    out += say(" λ = ", few_digits(m.ridge), ", ", few_digits(m.freedom), " effective degrees of freedom.");
+    out += say(" λ = ", few_digits(m.ridge), "; effective degrees of freedom: ", few_digits(m.freedom), ".");
   if (m.certified) out += say(" Error proved below ", few_digits(m.forward_error), ".");
   return out;
 }

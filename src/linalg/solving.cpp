@@ -52,7 +52,7 @@ class Solver {
   // What double has not resolved.
   void finish_in_quad(kernels::View<T> a, std::int64_t member, kernels::MutableView<T> x, Verdict& v) const {
     if (p_.n > kQuadLargest || v.status == Status::nonfinite_input || v.exactly_singular) return;
-    if (v.forward_error <= 2 * System<T>::u) return;
+    if (v.status != Status::singular && v.forward_error <= 2 * System<T>::u) return;
     const QuadLu<T> lu(p_.n, a);
     if (lu.zero_pivot()) return;
     restore(member, x.data);

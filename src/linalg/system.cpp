@@ -32,7 +32,7 @@ std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Opt
   if (options.assume != Assume::detect || options.shift != 0) return nullptr;
   const Band band = narrow_band<T>(n, a);
   if (!is_narrow(n, band) || band.below == 0 || band.above == 0) return nullptr;  // triangles are substituted
-  if (options.high) return nullptr;  // 113-bit elimination is dense
+  if (options.high) return nullptr;                                               // 113-bit elimination is dense
   return std::make_unique<Banded<T>>(n, band, Banded<T>::rows_of(n, band, a), options);
 }
 

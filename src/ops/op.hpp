@@ -39,8 +39,8 @@ struct Call {
   Inputs in;
   Attrs attrs;
   Running running;
-  Tensors out;  // made by infer, written by forward; views and data-dependent shapes are made by forward
-  DType key = f64;                // the dtype that element-wise data operands are brought to
+  Tensors out;      // made by infer, written by forward; views and data-dependent shapes are made by forward
+  DType key = f64;  // the dtype that element-wise data operands are brought to
   simd::Status status;
   bool direct = false;          // element-wise: small, contiguous and of one dtype, so one run of the loop does it
   bool consumes_first = false;  // the caller gives up input 0: its memory may be reused if nobody else sees it

@@ -66,7 +66,7 @@ std::vector<Tick> Axis::ticks(int most) const {
   if (log_) step = std::max(std::round(step), 1.0);
   std::vector<Tick> out;
   for (double k = std::ceil(low_ / step - 1e-9); k * step <= high_ + 1e-9 * step; ++k) {
-    const double v = k * step;
+    const double v = k * step + 0.0;  // no −0
     out.push_back({(v - low_) / (high_ - low_), log_ ? "1e" + number(v) : number(v)});
   }
   return out;

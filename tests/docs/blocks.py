@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 BLOCK = re.compile(r"^```cpp\n(.*?)^```\n(?:\n?^```text\n(.*?)^```)?", re.S | re.M)
+SAME = {"WELLPOSED_ISA": "baseline", "OPENBLAS_CORETYPE": "Prescott"}  # the same roundings on every machine
 HEAD = "#include <wellposed/wellposed.hpp>\n#include <iostream>\n"
 
 
@@ -27,7 +28,7 @@ def run_block(tree, build, body, folder):
                                f"-Wl,-rpath,{build}/lib", "-o", "example"], cwd=folder, capture_output=True, text=True)
     if compiled.returncode:
         return None, "does not compile:\n" + compiled.stderr
-    done = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True, env={**os.environ, **SAME})
     return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else None
 
 
@@ -43,7 +44,7 @@ def pieces(tree):
 
 
 def main():
-    tree, build = map(pathlib.Path, sys.argv[1:3])
+    tree, build = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
     failed = ran = 0
     for where, code, expected, golden in pieces(tree):
         with tempfile.TemporaryDirectory() as folder:
