@@ -79,7 +79,9 @@ std::string sentence(const Diagnosis::State& s, const Member& m) {
   if (!std::isnan(m.digits)) out += say(" ", std::lround(std::floor(m.digits)), " digits.");
   if (!std::isnan(m.rcond)) out += say(" rcond ", few_digits(m.rcond), ".");
   if (!m.method.empty() && m.method != "none") out += say(" ", m.structure, ", by ", m.method, ".");
-  if (!std::isnan(m.rank_gap)) {
+  const bool by_rank =
+      m.method == name(Method::svd) || m.method == name(Method::pinv) || m.method == name(Method::ridge);
+  if (by_rank && !std::isnan(m.rank_gap)) {
     out += say(" rank ", m.rank, ", the next singular value is ",
                std::isinf(m.rank_gap) ? "0." : few_digits(m.rank_gap) + " times smaller.");
     if (m.rank_gap < 100) out += " Another rank is as plausible.";
