@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "kernels/lapack_call.hpp"
 
 namespace wp::lapack {
@@ -52,13 +54,31 @@ int schur(Size n, T* a, Size lda, Complex<T>* w, T* z, Size ldz) {
   return info;
 }
 
+namespace {
+
+// A copy, column-major with rows close together, and one column more: the dot products of complex vectors in OpenBLAS
+// 0.3.21 read one element past the last, a stride away.
+template <class T>
+std::vector<T> with_room(Size rows, Size columns, const T* a, Size lda) {
+  std::vector<T> copy(static_cast<std::size_t>(rows * (columns + 1)));
+  for (Size j = 0; j < columns; ++j) std::copy_n(a + j * lda, rows, copy.data() + j * rows);
+  return copy;
+}
+
+}  // namespace
+
 template <class T>
 int sylvester(Op op_a, Op op_b, int sign, Size m, Size n, const T* a, Size lda, const T* b, Size ldb, T* c, Size ldc,
               Real<T>* scale) {
   *scale = 1;
   if (m == 0 || n == 0) return 0;
-  return call(pick<T>(strsyl_, dtrsyl_, ctrsyl_, ztrsyl_), letter<T>(op_a), letter<T>(op_b), Int{sign}, m, n, a, lda,
-              b, ldb, c, ldc, scale);
+  const auto trsyl = pick<T>(strsyl_, dtrsyl_, ctrsyl_, ztrsyl_);
+  const auto left = with_room<T>(m, m, a, lda), right = with_room<T>(n, n, b, ldb);
+  std::vector<T> x = with_room<T>(m, n, c, ldc);
+  const int info = call(trsyl, letter<T>(op_a), letter<T>(op_b), Int{sign}, m, n, left.data(), m, right.data(), n,
+                        x.data(), m, scale);
+  for (Size j = 0; j < n; ++j) std::copy_n(x.data() + j * m, m, c + j * ldc);
+  return info;
 }
 
 #define WP_INSTANTIATE(T)                                    \
