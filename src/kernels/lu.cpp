@@ -127,7 +127,7 @@ void lu_inverse(std::int64_t n, View<T> lu, const std::int64_t* pivots, T* inver
   Buffer<std::int64_t> source(n);
   std::iota(source.data(), source.data() + n, std::int64_t{0});
   for (std::int64_t i = n; i-- > 0;) std::swap(source.data()[i], source.data()[pivots[i]]);
-  parallel_for(n, std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, 16384 / std::max<std::int64_t>(n, 1) + 1, [&](std::int64_t begin, std::int64_t end) {
     Buffer<T> line(n);
     for (std::int64_t i = begin; i < end; ++i) {
       T* const to = inverse + i * row;
