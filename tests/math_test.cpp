@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <numbers>
 
+#include "long_tests.hpp"
 #include "ulps.hpp"
 
 namespace wp {
@@ -53,8 +54,7 @@ struct Worst {
 };
 
 std::size_t many(std::size_t n) {
-  const char* text = std::getenv("WELLPOSED_LONG_TESTS");
-  return text && *text && *text != '0' ? n * 50 : n;
+  return long_tests() ? n * 50 : n;
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "base/pool.hpp"
+#include "kernels/numbers.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/triangular.hpp"
 #include "simd/pack.hpp"
@@ -22,13 +23,6 @@ std::int64_t factor_rows(std::int64_t first, std::int64_t end, std::int64_t widt
   static constexpr std::int64_t (*all[])(std::int64_t, std::int64_t, std::int64_t, T*) = {
       baseline::factor_rows<T>, avx2::factor_rows<T>, avx512::factor_rows<T>};
   return all[static_cast<int>(simd::isa())](first, end, width, a);
-}
-
-// Also of real numbers.
-template <class T>
-[[gnu::always_inline]] inline T conjugate(T v) {
-  if constexpr (RealOf<T>::parts == 2) return std::conj(v);
-  return v;
 }
 
 // U with A = UᴴU in the place of A's upper triangle, [kBase][kBase] with zeros elsewhere. Rows go in groups of a

@@ -10,6 +10,7 @@
 
 #include "kernels/gate.hpp"
 #include "kernels/lapack.hpp"
+#include "kernels/numbers.hpp"
 
 namespace wp::lapack {
 
@@ -152,13 +153,6 @@ bool finite(Triangle triangle, Size n, const T* a, Size lda) {
 template <class T>
 void copy(Size m, Size n, const T* a, Size lda, T* b, Size ldb) {
   for (Size j = 0; j < n; ++j) std::copy_n(a + j * lda, m, b + j * ldb);
-}
-template <class T>
-T conjugate(T x) {
-  if constexpr (is_complex<T>)
-    return std::conj(x);
-  else
-    return x;
 }
 // B (n × m) = Aᴴ.
 template <class T>

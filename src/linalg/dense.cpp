@@ -32,7 +32,7 @@ template <class T>
 bool Dense<T>::hermitian() const {
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j <= i; ++j)
-      if ((*this)(i, j) != conjugate_of((*this)(j, i))) return false;
+      if ((*this)(i, j) != conjugate((*this)(j, i))) return false;
   return true;
 }
 
@@ -45,8 +45,7 @@ bool Dense<T>::upper() const {
 
 template <class T>
 bool Dense<T>::finite() const {
-  return std::all_of(data.begin(), data.end(),
-                     [](T v) { return std::isfinite(std::real(v)) && std::isfinite(std::imag(v)); });
+  return std::all_of(data.begin(), data.end(), [](T v) { return is_finite(v); });
 }
 
 template <class T>

@@ -4,18 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/gemm.hpp"
+#include "kernels/numbers.hpp"
 #include "wellposed/dtype.hpp"
 
 namespace wp::linalg {
 
-template <class T>
-T conjugate_of(T v) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return std::conj(v);
-  else
-    return v;
-}
 // By the formula: no calls for infinities.
 template <class T>
 T times(T a, T b) {
@@ -24,15 +17,6 @@ T times(T a, T b) {
   else
     return a * b;
 }
-// v · 2^e.
-template <class T>
-T shifted(T v, int e) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
-  else
-    return std::ldexp(v, e);
-}
-
 template <class T>
 struct Dense {
   using Real = typename kernels::RealOf<T>::type;
@@ -46,7 +30,7 @@ struct Dense {
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
         const T v = a.data[i * a.rows + j * a.columns];
-        (*this)(i, j) = a.conjugate ? conjugate_of(v) : v;
+        (*this)(i, j) = a.conjugate ? conjugate(v) : v;
       }
   }
   static Dense identity(std::int64_t n) {
@@ -65,7 +49,7 @@ struct Dense {
   Dense transposed() const { return Dense(n, m, view().transposed()); }
   void shift(int e) {
     if (e != 0)
-      for (T& v : data) v = shifted(v, e);
+      for (T& v : data) v = times_power(v, e);
   }
   Dense& operator+=(const Dense& b) {
     for (std::size_t i = 0; i < data.size(); ++i) data[i] += b.data[i];
@@ -116,7 +100,7 @@ Dense<T> recombined(const Dense<T>& z, const std::vector<V>& f) {
   if constexpr (std::is_same_v<V, typename Dense<T>::Real>)
     for (std::int64_t i = 0; i < z.m; ++i)
       for (std::int64_t j = 0; j <= i; ++j) {
-        out(j, i) = i == j ? T(std::real(out(i, i))) : conjugate_of(out(i, j));
+        out(j, i) = i == j ? T(std::real(out(i, i))) : conjugate(out(i, j));
       }
   return out;
 }

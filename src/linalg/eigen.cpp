@@ -4,6 +4,7 @@
 
 #include "kernels/condition.hpp"
 #include "kernels/lapack.hpp"
+#include "kernels/numbers.hpp"
 #include "linalg/jacobi.hpp"
 
 namespace wp::linalg {
@@ -32,13 +33,7 @@ bool tridiagonalise(std::int64_t n, const T* h, typename Hermitian<T>::Real* w, 
   std::vector<T> z(static_cast<std::size_t>(v ? n * n : 0));
   if (lapack::eigh<T>(lapack::Triangle::lower, n, h, n, w, v ? z.data() : nullptr, n) != 0) return false;
   for (std::int64_t i = 0; i < n && v; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      const T x = z[static_cast<std::size_t>(j * n + i)];
-      if constexpr (kernels::RealOf<T>::parts == 2)
-        v[i * n + j] = std::conj(x);
-      else
-        v[i * n + j] = x;
-    }
+    for (std::int64_t j = 0; j < n; ++j) v[i * n + j] = conjugate(z[static_cast<std::size_t>(j * n + i)]);
   return true;
 }
 

@@ -7,25 +7,13 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
+#include "kernels/numbers.hpp"
 
 namespace wp::linalg {
 namespace {
 
 constexpr std::int64_t kLargest = 600;  // rows beyond which the search would take seconds
 constexpr std::size_t kTerms = 6;       // terms that a person would read
-
-double size_of_number(double v) {
-  return std::fabs(v);
-}
-double size_of_number(complex128 v) {
-  return std::max(std::fabs(v.real()), std::fabs(v.imag()));
-}
-double conjugate(double v) {
-  return v;
-}
-complex128 conjugate(complex128 v) {
-  return std::conj(v);
-}
 
 template <class T>
 using Row = std::vector<T>;
@@ -68,13 +56,11 @@ struct Rows {
       }
       int e = 0;
       if (largest > 0) std::frexp(largest, &e);
-      for (T& v : r) v = scaled(v, -e);
+      for (T& v : r) v = times_power(v, -e);
       row.push_back(std::move(r));
       scale.push_back(e);
     }
   }
-  static double scaled(double v, int e) { return std::ldexp(v, e); }
-  static complex128 scaled(complex128 v, int e) { return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)}; }
 };
 
 template <class T>
@@ -173,7 +159,7 @@ std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, d
     if (terms.empty()) return say(label(k), " is a combination of the ", kind, "s before it");
     std::string text;
     for (const Term<T>& t : terms)
-      text += term_text(Rows<T>::scaled(t.factor, rows.scale[k] - rows.scale[t.row]), label(t.row), text.empty());
+      text += term_text(times_power(t.factor, rows.scale[k] - rows.scale[t.row]), label(t.row), text.empty());
     return say(label(k), " = ", text);
   }
   return {};

@@ -149,10 +149,10 @@ T exp_difference(T x, T y) {
 template <class T>
 void exact_diagonals(const Dense<T>& a, int k, Dense<T>& x) {
   for (std::int64_t i = 0; i < a.n; ++i) {
-    const T here = shifted(a(i, i), -k);
+    const T here = times_power(a(i, i), -k);
     x(i, i) = std::exp(here);
     if (i + 1 < a.n)
-      x(i, i + 1) = times(shifted(a(i, i + 1), -k), exp_difference(here, shifted(a(i + 1, i + 1), -k)));
+      x(i, i + 1) = times(times_power(a(i, i + 1), -k), exp_difference(here, times_power(a(i + 1, i + 1), -k)));
   }
 }
 
@@ -242,8 +242,8 @@ Exponential<T> exponential(const Dense<T>& a) {
   if (a.hermitian())
     for (std::int64_t i = 0; i < a.n; ++i)
       for (std::int64_t j = 0; j <= i; ++j) {
-        x(i, j) = (x(i, j) + conjugate_of(x(j, i))) / typename Dense<T>::Real(2);
-        x(j, i) = conjugate_of(x(i, j));
+        x(i, j) = (x(i, j) + conjugate(x(j, i))) / typename Dense<T>::Real(2);
+        x(j, i) = conjugate(x(i, j));
       }
   const double error = errors.relative_to(x);
   return {std::move(x), std::isnan(error) ? 0 : error};

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.hpp"
+#include "kernels/numbers.hpp"
 
 namespace wp::linalg {
 
@@ -18,12 +19,6 @@ AttrSpec uplo_attr() {
 template <class T>
 Hermitian<T>::Hermitian(std::int64_t n, kernels::View<T> a, std::string_view uplo)
     : matrix(static_cast<std::size_t>(n * n)) {
-  const auto conjugate = [](T v) {
-    if constexpr (kernels::RealOf<T>::parts == 2)
-      return std::conj(v);
-    else
-      return v;
-  };
   const auto size = [](T v) { return std::max(std::fabs(std::real(v)), std::fabs(std::imag(v))); };
   double apart = 0;
   for (std::int64_t i = 0; i < n; ++i)

@@ -6,6 +6,7 @@
 #include "kernels/condition.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
+#include "kernels/numbers.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/jacobi.hpp"
 
@@ -18,14 +19,6 @@ using kernels::View;
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
-template <class T>
-T conjugate(T v) {
-  if constexpr (RealOf<T>::parts == 2)
-    return std::conj(v);
-  else
-    return v;
-}
-
 // diag(1, α)·[c s; −s c] diagonalises [p k; k̄ q]: p − t|k|, q + t|k| (Golub & Van Loan 2013, §8.5.2); α takes k's
 // phase.
 template <class T>

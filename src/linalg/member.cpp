@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "kernels/lapack.hpp"
+#include "kernels/numbers.hpp"
 #include "linalg/explain.hpp"
 #include "linalg/stack.hpp"
 #include "ops/lines.hpp"
@@ -57,11 +58,7 @@ void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
   m.null_vector = Tensor::adopt(detail::make_node(dtype_v<T>, {columns}));
   const T* const last = reinterpret_cast<const T*>(vh.node()->data) + (columns - 1) * columns;
   T* const to = reinterpret_cast<T*>(m.null_vector.node()->data);
-  for (std::int64_t j = 0; j < columns; ++j)
-    if constexpr (std::is_same_v<T, complex128>)
-      to[j] = std::conj(last[j]);
-    else
-      to[j] = last[j];
+  for (std::int64_t j = 0; j < columns; ++j) to[j] = conjugate(last[j]);
 }
 
 template <class T>

@@ -5,17 +5,9 @@
 #include <vector>
 
 #include "kernels/condition.hpp"
+#include "kernels/numbers.hpp"
 
 namespace wp::linalg {
-
-// v·2^e.
-template <class T>
-T shifted(T v, int e) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
-  else
-    return std::ldexp(v, e);
-}
 
 // Column-major, times 2^exponent, which is exact, so that its largest element is in [1/2, 1).
 template <class T>
@@ -38,7 +30,7 @@ template <class T>
 void put_rows(std::int64_t m, std::int64_t n, const T* columns, std::int64_t ld, int e, T* to) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j)
-      to[i * n + j] = e == 0 ? columns[i + j * ld] : shifted(columns[i + j * ld], e);
+      to[i * n + j] = e == 0 ? columns[i + j * ld] : times_power(columns[i + j * ld], e);
 }
 
 template <class T>

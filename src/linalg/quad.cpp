@@ -6,17 +6,11 @@
 #include <utility>
 
 #include "kernels/condition.hpp"
+#include "kernels/numbers.hpp"
 
 namespace wp::linalg {
 namespace {
 
-template <class T>
-T conjugate_if(T v, bool yes) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return yes ? std::conj(v) : v;
-  else
-    return v;
-}
 template <class T>
 auto widened(T v) {
   if constexpr (kernels::RealOf<T>::parts == 2)
@@ -71,12 +65,13 @@ QuadLu<T>::QuadLu(std::int64_t n, kernels::View<T> a)
   for (std::size_t i = 0; i < m_.size(); ++i)
     for (std::size_t j = 0; j < m_.size(); ++j) {
       const T v = a.data[static_cast<std::int64_t>(i) * a.rows + static_cast<std::int64_t>(j) * a.columns];
-      m_[i].push_back(times_power(widened(conjugate_if(v, a.conjugate)), rows_[i] + columns_[j]));
+      m_[i].push_back(times_power(widened(a.conjugate ? wp::conjugate(v) : v), rows_[i] + columns_[j]));
       sums[j] += std::abs(narrowed(m_[i][j]));
       largest = std::max(largest, size(m_[i][j]));
     }
   if (n > 0) norm_ = *std::max_element(sums.begin(), sums.end());
   eliminate(largest);
+  rcond_ = estimated_rcond();
 }
 
 template <class T>
@@ -134,7 +129,7 @@ void QuadLu<T>::substitute(std::vector<Number>& x, bool adjoint) const {
 }
 
 template <class T>
-double QuadLu<T>::rcond() const {
+double QuadLu<T>::estimated_rcond() const {
   if (m_.empty()) return 1;
   if (zero_pivot_ || norm_ == 0) return 0;
   using Wide = std::conditional_t<kernels::RealOf<T>::parts == 2, std::complex<double>, double>;

@@ -35,11 +35,9 @@ class QuadLu {
 
   bool zero_pivot() const noexcept { return zero_pivot_; }
   // 1/(‖Â‖₁‖Â⁻¹‖₁), estimated.
-  double rcond() const;
+  double rcond() const noexcept { return rcond_; }
   // Of solutions, relative to their largest element, and of the determinant; before they are rounded.
-  double error() const {
-    return static_cast<double>(m_.size()) * growth_ * kQuadRoundOff / std::max(rcond(), 1e-300);
-  }
+  double error() const { return static_cast<double>(m_.size()) * growth_ * kQuadRoundOff / std::max(rcond_, 1e-300); }
   // A X = B in place, B n × columns; each element is rounded once.
   void solve(std::int64_t columns, kernels::MutableView<T> x) const;
   // det A = mantissa · 2^exponent, the largest part of the mantissa in [1/2, 1), or 0.
@@ -52,11 +50,13 @@ class QuadLu {
  private:
   const Number& at(std::size_t i, std::size_t j) const { return m_[order_[i]][j]; }
   void eliminate(Quad largest);
+  double estimated_rcond() const;
   void substitute(std::vector<Number>& x, bool adjoint) const;
   std::vector<std::vector<Number>> m_;  // rows of L and U in the order of Â
   std::vector<std::size_t> order_;      // row i of P Â is row order_[i] of Â
   std::vector<int> rows_, columns_;
   double norm_ = 0, growth_ = 1;  // growth: the largest element of U over the largest of Â
+  double rcond_ = 1;
   bool odd_ = false, zero_pivot_ = false;
 };
 

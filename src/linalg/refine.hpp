@@ -5,35 +5,13 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/gemm.hpp"
+#include "kernels/numbers.hpp"
 
 namespace wp::linalg {
 
 // The type in which numbers of T are added and measured.
 template <class T>
 using Sum = std::conditional_t<kernels::RealOf<T>::parts == 2, std::complex<double>, double>;
-
-template <class T>
-double size_of_number(T v) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return std::max(std::fabs(static_cast<double>(v.real())), std::fabs(static_cast<double>(v.imag())));
-  else
-    return std::fabs(static_cast<double>(v));
-}
-template <class T>
-T times_power(T v, int e) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return {std::ldexp(v.real(), e), std::ldexp(v.imag(), e)};
-  else
-    return std::ldexp(v, e);
-}
-template <class T>
-T conjugate(T v) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return std::conj(v);
-  else
-    return v;
-}
 
 // A X = B as S Y = 2^(rows − e) B with S = 2^rows A 2^columns, X = 2^(columns + e) Y and one exponent e per column
 // that brings the right-hand side near 1: nothing overflows or vanishes on the way to an X in range. Scales may be

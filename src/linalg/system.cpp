@@ -8,6 +8,7 @@
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
 #include "kernels/modular.hpp"
+#include "kernels/numbers.hpp"
 #include "kernels/residual.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/comparison.hpp"
@@ -18,14 +19,6 @@ namespace {
 
 constexpr double kGrowth = 1e6;            // of pivots, beyond which LU gives way to QR
 constexpr std::int64_t kLapack = 1 << 24;  // rows beyond which LAPACK's 32-bit workspaces are not asked
-
-template <class T>
-bool finite(T v) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return std::isfinite(v.real()) && std::isfinite(v.imag());
-  else
-    return std::isfinite(v);
-}
 
 template <class T>
 std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Options& options) {
@@ -84,7 +77,7 @@ void System<T>::take() {
 template <class T>
 void System<T>::look() {
   const T* const m = factors_.data();
-  if (!std::all_of(m, m + n_ * n_, [](T v) { return finite(v); })) {
+  if (!std::all_of(m, m + n_ * n_, [](T v) { return is_finite(v); })) {
     verdict_.status = Status::nonfinite_input;
     return;
   }

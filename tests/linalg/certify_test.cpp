@@ -10,24 +10,15 @@
 #include <random>
 
 #include "kernels/residual.hpp"
+#include "long_tests.hpp"
 #include "rationals.hpp"
 #include "wellposed/dtype.hpp"
 
 namespace {
+using rationals::number;
 using rationals::Rational;
 using wp::kernels::View;
 
-bool long_tests() {
-  const char* text = std::getenv("WELLPOSED_LONG_TESTS");
-  return text && *text && *text != '0';
-}
-template <class T>
-T number(double re, double im) {
-  if constexpr (rationals::parts<T> == 1)
-    return static_cast<T>(re);
-  else
-    return T(static_cast<typename T::value_type>(re), static_cast<typename T::value_type>(im));
-}
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }

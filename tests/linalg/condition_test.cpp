@@ -11,6 +11,7 @@
 #include "wellposed/dtype.hpp"
 
 namespace {
+using rationals::number;
 using rationals::Rational;
 using wp::kernels::Equilibration;
 using wp::kernels::Norms;
@@ -21,13 +22,6 @@ class Condition : public testing::Test {};
 using Types = testing::Types<float, double, wp::complex64, wp::complex128>;
 TYPED_TEST_SUITE(Condition, Types);
 
-template <class T>
-T number(double re, double im) {
-  if constexpr (rationals::parts<T> == 1)
-    return static_cast<T>(re);
-  else
-    return T(static_cast<typename T::value_type>(re), static_cast<typename T::value_type>(im));
-}
 template <class T>
 std::vector<T> random(std::int64_t count, unsigned seed) {
   std::mt19937 g(seed);

@@ -13,6 +13,7 @@
 #include "wellposed/threads.hpp"
 
 namespace {
+using rationals::number;
 using rationals::Rational;
 using wp::kernels::View;
 
@@ -21,13 +22,6 @@ class Modular : public testing::Test {};
 using Types = testing::Types<float, double, wp::complex64, wp::complex128>;
 TYPED_TEST_SUITE(Modular, Types);
 
-template <class T>
-T number(double re, double im) {
-  if constexpr (rationals::parts<T> == 1)
-    return static_cast<T>(re);
-  else
-    return T(static_cast<typename T::value_type>(re), static_cast<typename T::value_type>(im));
-}
 template <class T>
 T random(std::mt19937& g, int exponents) {
   std::normal_distribution<double> d;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "long_tests.hpp"
 #include "rationals.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -12,11 +13,6 @@ namespace {
 using namespace wp;
 using linalg::Status;
 using rationals::Rational;
-
-bool long_tests() {
-  const char* const v = std::getenv("WELLPOSED_LONG_TESTS");
-  return v && *v == '1';
-}
 
 std::vector<double> orthogonal(std::int64_t n, std::mt19937& g) {
   std::normal_distribution<double> normal;

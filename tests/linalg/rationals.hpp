@@ -14,6 +14,14 @@ namespace rationals {
 template <class T>
 inline constexpr int parts = std::is_floating_point_v<T> ? 1 : 2;
 
+template <class T>
+T number(double re, double im) {
+  if constexpr (parts<T> == 1)
+    return static_cast<T>(re);
+  else
+    return T(static_cast<typename T::value_type>(re), static_cast<typename T::value_type>(im));
+}
+
 class Rational {
  public:
   Rational() { fmpq_init(q_); }

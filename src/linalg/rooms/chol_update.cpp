@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
+#include "kernels/numbers.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
@@ -73,12 +74,6 @@ class Factor {
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-  static T conjugate(T v) {
-    if constexpr (kernels::RealOf<T>::parts == 2)
-      return std::conj(v);
-    else
-      return v;
-  }
   void rotate(std::int64_t j, R d, T y) {
     const R size = std::hypot(d, std::abs(y));
     if (size == 0) return;
@@ -132,8 +127,8 @@ Verdict update(std::int64_t n, kernels::View<T> given, kernels::View<T> vector, 
   if (!finite) return v;
   int e = 0;
   if (largest > 0) std::frexp(largest, &e);
-  for (std::int64_t i = 0; i < n * n; ++i) l[i] = shifted(l[i], -e);
-  for (T& y : x) y = shifted(y, -e);
+  for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], -e);
+  for (T& y : x) y = times_power(y, -e);
   Factor<T> factor(n, l, std::move(x));
   if (!downdate) {
     factor.add();
@@ -145,7 +140,7 @@ Verdict update(std::int64_t n, kernels::View<T> given, kernels::View<T> vector, 
     v.status = rest < 0 ? Status::not_spd : status_of(v.digits, -1, u);
     if (v.status == Status::singular) v.status = Status::not_spd;
   }
-  for (std::int64_t i = 0; i < n * n; ++i) l[i] = shifted(l[i], e);
+  for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], e);
   return v;
 }
 

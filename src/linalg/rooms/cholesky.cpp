@@ -2,6 +2,7 @@
 
 #include "kernels/cholesky.hpp"
 #include "kernels/modular.hpp"
+#include "kernels/numbers.hpp"
 #include "linalg/hermitian.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
@@ -57,9 +58,7 @@ void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& 
       for (std::int64_t j = 0; j < n; ++j) {
         const T l = j <= i ? h.matrix[static_cast<std::size_t>(i * n + j)] : T(0);
         T& y = upper ? to[j * n + i] : to[i * n + j];
-        y = v.status != Status::ok ? T(std::numeric_limits<R>::quiet_NaN()) : l;
-        if constexpr (kernels::RealOf<T>::parts == 2)
-          if (upper) y = std::conj(y);
+        y = v.status != Status::ok ? T(std::numeric_limits<R>::quiet_NaN()) : upper ? conjugate(l) : l;
       }
   });
 }

@@ -87,7 +87,7 @@ void forward(Call& c) {
       job.verdict.ridge = rho;
     }
     for (std::int64_t i = 0; i < job.n; ++i)
-      for (std::int64_t j = 0; j <= i; ++j) s(j, i) = i == j ? T(std::real(s(i, i))) : conjugate_of(s(i, j));
+      for (std::int64_t j = 0; j <= i; ++j) s(j, i) = i == j ? T(std::real(s(i, i))) : conjugate(s(i, j));
     s.shift(back);
     job.put(s);
   });

@@ -85,7 +85,7 @@ Sensitivity decompose(std::int64_t n, kernels::View<T> a, lapack::Complex<T>* w,
   judge(std::vector<std::complex<double>>(w, w + n), s, static_cast<double>(balanced.norm),
         std::numeric_limits<lapack::Real<T>>::epsilon() / 2, verdict);
   for (double& e : s.error) e = std::ldexp(e, -x.exponent);
-  for (std::int64_t i = 0; i < n; ++i) w[i] = shifted(w[i], -x.exponent);
+  for (std::int64_t i = 0; i < n; ++i) w[i] = times_power(w[i], -x.exponent);
   if (v) put_rows(n, n, right.data(), n, 0, v);
   return s;
 }

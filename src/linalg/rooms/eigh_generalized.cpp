@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "kernels/cholesky.hpp"
+#include "kernels/numbers.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/eigen.hpp"
 #include "linalg/prescaled.hpp"
@@ -82,12 +83,8 @@ struct Pencil {
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j <= i; ++j) {
         const T below = m[i * n + j], above = m[j * n + i];
-        m[i * n + j] = above;
-        m[j * n + i] = below;
-        if constexpr (kernels::RealOf<T>::parts == 2) {
-          m[i * n + j] = std::conj(above);
-          m[j * n + i] = std::conj(below);
-        }
+        m[i * n + j] = conjugate(above);
+        m[j * n + i] = conjugate(below);
       }
   }
   // v ← D L⁻ᴴ v.

@@ -21,14 +21,6 @@ void infer(Call& c) {
   c.output(i64, rows);
 }
 
-template <class T>
-T conjugate(T v) {
-  if constexpr (kernels::RealOf<T>::parts == 2)
-    return std::conj(v);
-  else
-    return v;
-}
-
 // L and D, row-major, and the order of rows and columns, of one member.
 template <class T>
 Status factor(std::int64_t n, Hermitian<T>& h, T* l, T* d, std::int64_t* rows) {
@@ -46,9 +38,9 @@ Status factor(std::int64_t n, Hermitian<T>& h, T* l, T* d, std::int64_t* rows) {
   std::fill_n(d, n * n, T(0));
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) l[i * n + j] = conjugate(lower[static_cast<std::size_t>(i + j * n)]);
-    d[i * n + i] = T(std::real(shifted(diagonal[static_cast<std::size_t>(i)], -e)));
+    d[i * n + i] = T(std::real(times_power(diagonal[static_cast<std::size_t>(i)], -e)));
     if (i + 1 == n) break;
-    const T off = shifted(below[static_cast<std::size_t>(i)], -e);
+    const T off = times_power(below[static_cast<std::size_t>(i)], -e);
     d[(i + 1) * n + i] = conjugate(off);
     d[i * n + i + 1] = off;
   }

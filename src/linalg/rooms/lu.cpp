@@ -36,7 +36,7 @@ void factor(const MatrixSizes& s, kernels::View<T> a, std::int64_t* p, T* l, T* 
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.k; ++j) l[i * s.k + j] = j < i ? f[i * s.n + j] : T(i == j ? 1 : 0);
   for (std::int64_t i = 0; i < s.k; ++i)
-    for (std::int64_t j = 0; j < s.n; ++j) u[i * s.n + j] = j < i ? T(0) : shifted(f[i * s.n + j], -x.exponent);
+    for (std::int64_t j = 0; j < s.n; ++j) u[i * s.n + j] = j < i ? T(0) : times_power(f[i * s.n + j], -x.exponent);
 }
 
 template <class T>

@@ -67,7 +67,7 @@ class Dual {
     for (std::int64_t i = 0; i < n; ++i) {
       double sum = 0;
       for (std::int64_t j = 0; j < n; ++j)
-        sum += static_cast<double>(std::real(times(left(i, j), conjugate_of(z_(i, j)))));
+        sum += static_cast<double>(std::real(times(left(i, j), conjugate(z_(i, j)))));
       out.push_back(sum);
     }
     return out;
@@ -138,7 +138,7 @@ void nearest(Job<T>& job, const Dense<T>& a, double tol, std::int64_t limit) {
   for (std::int64_t i = 0; i < a.n; ++i)
     for (std::int64_t j = 0; j < i; ++j) {
       x(i, j) /= std::sqrt(std::real(x(i, i))) * std::sqrt(std::real(x(j, j)));
-      x(j, i) = conjugate_of(x(i, j));
+      x(j, i) = conjugate(x(i, j));
     }
   for (std::int64_t i = 0; i < a.n; ++i) x(i, i) = T(1);
   job.put(x);

@@ -41,7 +41,7 @@ void put(const Spectral<T>& svd, const Tensor& out, std::int64_t member, bool nu
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
       const T v = from.data[i * from.rows + (first + j) * from.columns];
-      to[(member * rows + i) * columns + j] = null ? conjugate_of(v) : v;
+      to[(member * rows + i) * columns + j] = null ? conjugate(v) : v;
     }
 }
 
