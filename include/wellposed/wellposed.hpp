@@ -4,6 +4,7 @@
 #include "wellposed/creation.hpp"
 #include "wellposed/dtype.hpp"
 #include "wellposed/error.hpp"
+#include "wellposed/factored.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ints.hpp"
 #include "wellposed/io.hpp"

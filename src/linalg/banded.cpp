@@ -145,33 +145,52 @@ void Banded<T>::judge() {
 
 // Row by row: a row of the band against the elements of X that it meets.
 template <class T>
-void Banded<T>::residual(std::int64_t columns, kernels::View<T> x, kernels::View<T> b, T* r, Real* sizes) const {
+void Banded<T>::residual(const std::vector<T>& rows, Band band, std::int64_t columns, kernels::View<T> x,
+                         kernels::View<T> b, T* r, Real* sizes) const {
   for (std::int64_t i = 0; i < n_; ++i) {
-    const std::int64_t first = std::max<std::int64_t>(0, i - band_.below), last = std::min(n_ - 1, i + band_.above);
-    const T* const row = rows_.data() + i * band_.width() + first - i + band_.below;
-    kernels::residual<T>(1, last - first + 1, columns, {row, band_.width(), 1}, x.from(first, 0), {}, b.from(i, 0),
+    const std::int64_t first = std::max<std::int64_t>(0, i - band.below), last = std::min(n_ - 1, i + band.above);
+    const T* const row = rows.data() + i * band.width() + first - i + band.below;
+    kernels::residual<T>(1, last - first + 1, columns, {row, band.width(), 1}, x.from(first, 0), {}, b.from(i, 0),
                          r + i * columns, sizes ? sizes + i * columns : nullptr);
   }
 }
 
+// Of Sᴴ, whose band has as many diagonals below as S has above.
 template <class T>
-void Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
-  if (verdict_.status == Status::nonfinite_input || n_ == 0 || columns == 0) return;
-  Frame<T> frame(n_, columns, row_scales_, column_scales_);
+std::vector<T> Banded<T>::adjoint_rows() const {
+  std::vector<T> out(rows_.size());
+  each([&](std::int64_t i, std::int64_t j, T v) {
+    out[static_cast<std::size_t>(j * band_.width() + i - j + band_.above)] = conjugate(v);
+  });
+  return out;
+}
+
+template <class T>
+Verdict Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const {
+  Verdict v = verdict_;
+  if (verdict_.status == Status::nonfinite_input || n_ == 0 || columns == 0) return v;
+  const lapack::Op op = adjoint ? lapack::Op::adjoint : lapack::Op::none;
+  const std::vector<int>&before = adjoint ? column_scales_ : row_scales_,
+        &after = adjoint ? row_scales_ : column_scales_;
+  Frame<T> frame(n_, columns, before, after);
   frame.enter(x);
   kernels::Buffer<T> b(n_ * columns);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
-  substitute(columns, x, lapack::Op::none);
+  substitute(columns, x, op);
   if (!zero_pivot_ && refinement_pays<T>(options_, few(n_, columns), verdict_)) {
     const kernels::View<T> right{b.data(), columns, 1};
+    const std::vector<T> turned = adjoint ? adjoint_rows() : std::vector<T>();
+    const Band band = adjoint ? Band{band_.above, band_.below} : band_;
     const Refined refined = refine<T>(
-        n_, columns, x, column_scales_, [&](T* r, Real* sizes) { residual(columns, x, right, r, sizes); },
-        [&](kernels::MutableView<T> r) { substitute(columns, r, lapack::Op::none); });
-    verdict_.backward_error = refined.backward_error;
-    conclude<T>(verdict_, refined.error, options_.min_digits);
+        n_, columns, x, after,
+        [&](T* r, Real* sizes) { residual(adjoint ? turned : rows_, band, columns, x, right, r, sizes); },
+        [&](kernels::MutableView<T> r) { substitute(columns, r, op); });
+    v.backward_error = refined.backward_error;
+    conclude<T>(v, refined.error, options_.min_digits);
   }
   frame.leave(x);
+  return v;
 }
 
 #define WP_INSTANTIATE(T)                                    \

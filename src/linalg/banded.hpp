@@ -29,9 +29,9 @@ class Banded {
   Banded(std::int64_t n, Band band, std::vector<T> rows, const Options& options);
   static std::vector<T> rows_of(std::int64_t n, Band band, kernels::View<T> a);
 
-  const Verdict& verdict() const noexcept { return verdict_; }
-  // A X = B in place (X, n × columns, holds B), improved where that pays.
-  void solve(std::int64_t columns, kernels::MutableView<T> x);
+  const Verdict& verdict() const noexcept { return verdict_; }  // of the matrix alone
+  // A X = B (or Aᴴ X = B) in place (X, n × columns, holds B), improved where that pays. The verdict of X.
+  Verdict solve(std::int64_t columns, kernels::MutableView<T> x, bool adjoint = false) const;
   // The diagonal of U and how often rows were exchanged; A = 2^-rows (P L U) 2^-columns.
   T pivot(std::int64_t i) const { return factors_[static_cast<std::size_t>(band_.below + band_.above + i * ld_)]; }
   bool exchanged(std::int64_t i) const { return pivots_[static_cast<std::size_t>(i)] != i + 1; }
@@ -45,7 +45,9 @@ class Banded {
   void estimate();
   void judge();
   void substitute(std::int64_t columns, kernels::MutableView<T> x, lapack::Op op) const;
-  void residual(std::int64_t columns, kernels::View<T> x, kernels::View<T> b, T* r, Real* sizes) const;
+  void residual(const std::vector<T>& rows, Band band, std::int64_t columns, kernels::View<T> x, kernels::View<T> b,
+                T* r, Real* sizes) const;
+  std::vector<T> adjoint_rows() const;
   template <class F>
   void each(F&& f) const;  // f(i, j, element)
 

@@ -19,7 +19,7 @@ bool bound(std::int64_t n, std::int64_t k, kernels::View<T> s, kernels::View<T> 
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) wide.push_back(static_cast<Wide>(s.data[i * s.rows + j * s.columns]));
   const Options plain;
-  System<Wide> system(n, {wide.data(), n, 1}, plain);
+  const System<Wide> system(n, {wide.data(), n, 1}, plain);
   if (!system.usable()) return false;
   kernels::Buffer<Wide> r(std::max<std::int64_t>(n * n, 1));
   system.inverse(r.data(), n);

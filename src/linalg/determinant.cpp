@@ -4,19 +4,23 @@
 #include <cmath>
 
 #include "linalg/quad.hpp"
-#include "linalg/system.hpp"
 
 namespace wp::linalg {
 
 template <class T>
-Determinant determinant(std::int64_t n, kernels::View<T> a) {
+Determinant determinant(std::int64_t n, kernels::View<T> a, const System<T>* factored) {
   static const Options plain = [] {
     Options o;
     o.refine = Options::Refine::never;
     return o;
   }();
+  const bool there = factored && factored->verdict().status != Status::not_spd;
+  if (!there) {
+    const System<T> fresh(n, a, plain);
+    return determinant(n, a, &fresh);
+  }
+  const System<T>& system = *factored;
   Determinant d;
-  const System<T> system(n, a, plain);
   d.verdict = system.verdict();
   if (d.verdict.status == Status::nonfinite_input) return d;
   const auto scaled = system.determinant();
@@ -27,7 +31,7 @@ Determinant determinant(std::int64_t n, kernels::View<T> a) {
     d.mantissa = 0;
     d.exponent = 0;
     error = 0;
-  } else if ((error > 1e-9 || d.verdict.method == Method::qr) && n <= kQuadLargest) {
+  } else if (error > 1e-9 && n <= kQuadLargest) {
     const QuadLu<T> lu(n, a);
     const auto exact = lu.determinant();
     d.mantissa = exact.mantissa;
@@ -41,9 +45,9 @@ Determinant determinant(std::int64_t n, kernels::View<T> a) {
   return d;
 }
 
-template Determinant determinant(std::int64_t, kernels::View<float>);
-template Determinant determinant(std::int64_t, kernels::View<double>);
-template Determinant determinant(std::int64_t, kernels::View<complex64>);
-template Determinant determinant(std::int64_t, kernels::View<complex128>);
+template Determinant determinant(std::int64_t, kernels::View<float>, const System<float>*);
+template Determinant determinant(std::int64_t, kernels::View<double>, const System<double>*);
+template Determinant determinant(std::int64_t, kernels::View<complex64>, const System<complex64>*);
+template Determinant determinant(std::int64_t, kernels::View<complex128>, const System<complex128>*);
 
 }  // namespace wp::linalg

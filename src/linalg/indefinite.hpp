@@ -29,6 +29,20 @@ class Indefinite {
     return most;
   }
 
+  // A = P L D Lᴴ Pᵀ: row i of PᵀA is row order()[i] of A; L, D n × n, row-major.
+  const std::vector<std::int64_t>& order() const noexcept { return rows_; }
+  void unpack(T* l, T* d) const {
+    for (std::int64_t i = 0; i < n_; ++i) {
+      for (std::int64_t j = 0; j < i; ++j) l[i * n_ + j] = l_[size(i + j * n_)];
+      l[i * n_ + i] = T(1);
+      d[i * n_ + i] = diagonal_[size(i)];
+    }
+    for (std::int64_t i = 1; i < n_; ++i) {
+      d[i * n_ + i - 1] = below_[size(i - 1)];
+      d[(i - 1) * n_ + i] = conjugate(below_[size(i - 1)]);
+    }
+  }
+
   // A X = B in place: X = P L⁻ᴴ D⁻¹ L⁻¹ Pᵀ B.
   void solve(std::int64_t columns, kernels::MutableView<T> x) const {
     kernels::Buffer<T> y(std::max<std::int64_t>(n_ * columns, 1));

@@ -1,5 +1,6 @@
 #include "linalg/options.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -12,6 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 6> policies{"raise", "warn", "nan", "pinv", "ridge", "ignore"};
 constexpr std::array<std::string_view, 7> structures{"detect", "general", "symmetric", "spd",
                                                      "lower",  "upper",   "diagonal"};
+constexpr std::array<std::string_view, 5> methods{"auto", "lu", "cholesky", "ldl", "qr"};
 constexpr std::array<std::string_view, 4> ridge_rules{"auto", "gcv", "l-curve", "discrepancy"};
 
 template <std::size_t N>
@@ -43,6 +45,22 @@ AttrSpec refine_attr() {
 AttrSpec digits_attr() {
   return {
       .name = "min_digits", .type = AttrType::real, .doc = "Fewer digits are a finding; none: 6 in f64, 3 in f32."};
+}
+
+// The factorisation, and the structure that it rests on.
+void take_method(Options& o, std::string_view name) {
+  constexpr std::array<Method, 5> by_name{Method::none, Method::lu, Method::cholesky, Method::ldl, Method::qr};
+  constexpr std::array<Assume, 5> assumes{Assume::detect, Assume::general, Assume::spd, Assume::symmetric,
+                                          Assume::general};
+  const auto i = static_cast<std::size_t>(std::find(methods.begin(), methods.end(), name) - methods.begin());
+  if (i == 0) return;
+  if (o.assume != Assume::detect)
+    refuse<ArgumentError>("WP-ARG-001",
+                          say("method = \"", name, "\" says the structure already; got assume = \"",
+                              structures[static_cast<std::size_t>(o.assume)], "\"."),
+                          "Leave one of them out.");
+  o.method = by_name[i];
+  o.assume = assumes[i];
 }
 
 }  // namespace
@@ -95,6 +113,11 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
            .fallback = "normal",
            .doc = "high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.",
            .choices = {"normal", "high"}},
+          {.name = "method",
+           .type = AttrType::text,
+           .fallback = "auto",
+           .doc = "How A is factored; auto goes by its structure. cholesky and ldl take the Hermitian part of A.",
+           .choices = list(methods)},
       });
 }
 
@@ -111,6 +134,7 @@ Options options_of(const Call& c, std::size_t first) {
   if (c.attr(first + 7)) o.min_digits = amount(c, first + 7);
   if (c.attr(first + 8)) o.names = c.attr(first + 8).texts();
   o.high = c.attr(first + 9).text() == "high";
+  take_method(o, c.attr(first + 10).text());
   return o;
 }
 

@@ -1,5 +1,6 @@
 // The options that functions of linear systems share.
 #pragma once
+#include "linalg/verdict.hpp"
 #include "ops/op.hpp"
 
 namespace wp::linalg {
@@ -18,6 +19,7 @@ struct Options {
   Ridge ridge;
   double shift = 0;
   Assume assume = Assume::detect;
+  Method method = Method::none;  // none: by structure; or lu, cholesky, ldl, qr
   enum class Refine : std::uint8_t { never, always, when_it_pays } refine = Refine::when_it_pays;
   bool certify = false, high = false;
   double min_digits = -1;  // −1: 6 in f64, 3 in f32

@@ -5,10 +5,7 @@
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/certified.hpp"
-#include "linalg/members.hpp"
-#include "linalg/quad.hpp"
-#include "linalg/spectral.hpp"
-#include "linalg/system.hpp"
+#include "linalg/kept.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -17,35 +14,40 @@ namespace {
 template <class T>
 class Solver {
  public:
-  Solver(const Problem& p, const Options& o) : p_(p), o_(o), a_(p.a, p.batch) {}
+  Solver(const Problem& p, const Options& o, const Factors* factors)
+      : p_(p), o_(o), a_(p.a, p.batch), kept_(factors, p.batch) {}
 
   Verdict run(std::int64_t member, T* x) const {
-    const kernels::View<T> a = a_[member];
     const kernels::MutableView<T> to{x, p_.k, 1};
-    if (o_.ridge.rule != RidgeRule::none && o_.if_ill != Policy::ridge) return regularised(a, to, Method::ridge, {});
+    if (o_.ridge.rule != RidgeRule::none && o_.if_ill != Policy::ridge)
+      return regularised(member, to, Method::ridge, {});
     if (p_.b.defined() && !std::isfinite(kernels::norms<T>(p_.n, p_.k, to).largest)) {
       std::fill_n(x, p_.n * p_.k, not_a_number());
       Verdict v;
       v.status = Status::nonfinite_input;
       return v;
     }
-    System<T> system(p_.n, a, o_);
-    if (p_.b.defined())
-      system.solve(p_.k, to);
-    else
-      system.inverse(x, p_.k);
-    Verdict v = system.verdict();
-    if (o_.high) finish_in_quad(system.matrix(), member, to, v);
+    if (kept_) return by(kept_.system(member), member, to);
+    return by(System<T>(p_.n, a_[member], o_), member, to);
+  }
+
+  Verdict by(const System<T>& system, std::int64_t member, kernels::MutableView<T> x) const {
+    Verdict v = p_.b.defined() ? system.solve(p_.k, x, kept_.adjoint()) : system.inverse(x.data, p_.k);
+    Dense<T> turned;  // Aᴴ, where that is asked about
+    if (kept_.adjoint() && (o_.high || o_.certify))
+      turned = Dense<T>(p_.n, p_.n, system.matrix().transposed().conjugated());
+    const kernels::View<T> a = turned.data.empty() ? system.matrix() : std::as_const(turned).view();
+    if (o_.high) finish_in_quad(a, member, x, v);
     if (v.status < Status::singular) {
-      if (o_.certify) certify(system.matrix(), member, to, v);
+      if (o_.certify) certify(a, member, x, v);
       return v;
     }
     if (v.status == Status::singular && (o_.if_ill == Policy::pinv || o_.if_ill == Policy::ridge)) {
-      restore(member, x);
-      return regularised(a, to, o_.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v);
+      restore(member, x.data);
+      return regularised(member, x, o_.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v);
     }
-    if (o_.if_ill != Policy::ignore || v.status == Status::nonfinite_input)
-      std::fill_n(x, p_.n * p_.k, not_a_number());
+    if (o_.if_ill != Policy::ignore || v.status == Status::nonfinite_input || v.status == Status::not_spd)
+      std::fill_n(x.data, p_.n * p_.k, not_a_number());
     return v;
   }
 
@@ -53,7 +55,10 @@ class Solver {
   void finish_in_quad(kernels::View<T> a, std::int64_t member, kernels::MutableView<T> x, Verdict& v) const {
     if (p_.n > kQuadLargest || v.status == Status::nonfinite_input || v.exactly_singular) return;
     if (v.status != Status::singular && v.forward_error <= 2 * System<T>::u) return;
-    const QuadLu<T> lu(p_.n, a);
+    if (kept_ && !kept_.adjoint()) return finish_by(kept_.quad(member), member, x, v);
+    finish_by(QuadLu<T>(p_.n, a), member, x, v);
+  }
+  void finish_by(const QuadLu<T>& lu, std::int64_t member, kernels::MutableView<T> x, Verdict& v) const {
     if (lu.zero_pivot()) return;
     restore(member, x.data);
     lu.solve(p_.k, x);
@@ -88,8 +93,11 @@ class Solver {
  private:
   static T not_a_number() { return T(std::numeric_limits<typename System<T>::Real>::quiet_NaN()); }
 
-  Verdict regularised(kernels::View<T> a, kernels::MutableView<T> x, Method method, Verdict v) const {
-    const Spectral<T> svd(p_.n, p_.n, a);
+  Verdict regularised(std::int64_t member, kernels::MutableView<T> x, Method method, const Verdict& v) const {
+    return kept_.spectral(member, p_.n, p_.n, a_[member],
+                          [&](const Spectral<T>& svd) { return regularised_by(svd, x, method, v); });
+  }
+  Verdict regularised_by(const Spectral<T>& svd, kernels::MutableView<T> x, Method method, Verdict v) const {
     v.method = method;
     const bool data_finite = std::isfinite(kernels::norms<T>(p_.n, p_.k, x).largest);
     if (!svd.finite() || !data_finite || !svd.converged()) {
@@ -116,11 +124,13 @@ class Solver {
   const Problem& p_;
   const Options& o_;
   const Stack<T> a_;
+  const KeptFor<T> kept_;
 };
 
 template <class T>
-void run(const Problem& p, const Options& o, const Result& x, std::vector<Verdict>& verdicts) {
-  const Solver<T> solver(p, o);
+void run(const Problem& p, const Options& o, const Factors* factors, const Result& x,
+         std::vector<Verdict>& verdicts) {
+  const Solver<T> solver(p, o, factors);
   for_members(static_cast<std::int64_t>(verdicts.size()), p.n, [&](std::int64_t i) {
     T* const to = x.data<T>() + i * p.n * p.k;
     solver.restore(i, to);
@@ -193,7 +203,7 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
   with_float(work, [&]<class T>(T) {
     state->threshold = options.high && p.n <= kQuadLargest ? 4 * kQuadRoundOff : System<T>::threshold;
-    run<T>(p, quiet, x, state->verdicts);
+    run<T>(p, quiet, factors_of(c), x, state->verdicts);
   });
   x.finish();
   for (Verdict& v : state->verdicts)

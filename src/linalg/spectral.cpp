@@ -5,6 +5,7 @@
 
 #include "kernels/condition.hpp"
 #include "kernels/lapack.hpp"
+#include "kernels/numbers.hpp"
 
 namespace wp::linalg {
 
@@ -40,6 +41,21 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
                                          n, right, ld)
                      : lapack::svd<T>(vectors, n, m, copy.data(), n, sigma.data(), left, n, right, ld)) == 0;
   for (const Real s : sigma) sigma_.push_back(std::ldexp(static_cast<double>(s), -e));
+}
+
+template <class T>
+Spectral<T> Spectral<T>::adjoint() const {
+  Spectral out(*this);
+  std::swap(out.m_, out.n_);
+  const auto turn = [](std::int64_t rows, std::int64_t columns, const std::vector<T>& from, std::vector<T>& to) {
+    to.resize(from.size());
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j)
+        to[static_cast<std::size_t>(j * rows + i)] = conjugate(from[static_cast<std::size_t>(i * columns + j)]);
+  };
+  turn(m_, k_, u_, out.vh_);
+  turn(k_, n_, vh_, out.u_);
+  return out;
 }
 
 template <class T>
@@ -119,9 +135,24 @@ double Spectral<T>::freedom(double ridge) const {
   return sum;
 }
 
-template class Spectral<float>;
-template class Spectral<double>;
-template class Spectral<complex64>;
-template class Spectral<complex128>;
+template <class T>
+Balanced<T>::Balanced(std::int64_t m, std::int64_t n, kernels::View<T> a)
+    : columns(kernels::equilibrate<T>(m, n, a).columns) {
+  const auto [low, high] = std::minmax_element(columns.begin(), columns.end());
+  if (low == columns.end() || *high - *low <= 3) return;
+  std::vector<T> balanced(static_cast<std::size_t>(m * n));
+  const std::vector<int> none(static_cast<std::size_t>(m), 0);
+  kernels::scale<T, T>(m, n, a, none.data(), columns.data(), balanced.data());
+  svd.emplace(m, n, kernels::View<T>{balanced.data(), n, 1});
+}
+
+#define WP_INSTANTIATE(T)     \
+  template class Spectral<T>; \
+  template struct Balanced<T>;
+WP_INSTANTIATE(float)
+WP_INSTANTIATE(double)
+WP_INSTANTIATE(complex64)
+WP_INSTANTIATE(complex128)
+#undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

@@ -21,6 +21,7 @@ class Spectral {
   // 1992).
   Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts parts = Parts::thin, bool high = false);
 
+  Spectral adjoint() const;  // of Aᴴ, for thin parts
   bool finite() const noexcept { return finite_; }
   bool converged() const noexcept { return converged_; }
   const std::vector<double>& sigma() const noexcept { return sigma_; }
@@ -47,6 +48,14 @@ class Spectral {
   bool finite_ = true, converged_ = true;
   std::vector<double> sigma_;
   std::vector<T> u_, vh_;
+};
+
+// A with its columns brought together by powers of two, where they are far apart in size: A·diag(2^columns).
+template <class T>
+struct Balanced {
+  std::vector<int> columns;
+  std::optional<Spectral<T>> svd;  // none: columns are alike
+  Balanced(std::int64_t m, std::int64_t n, kernels::View<T> a);
 };
 
 }  // namespace wp::linalg

@@ -22,7 +22,7 @@ constexpr std::int64_t kLapack = 1 << 24;  // rows beyond which LAPACK's 32-bit 
 
 template <class T>
 std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Options& options) {
-  if (options.assume != Assume::detect || options.shift != 0) return nullptr;
+  if (options.assume != Assume::detect || options.method != Method::none || options.shift != 0) return nullptr;
   const Band band = narrow_band<T>(n, a);
   if (!is_narrow(n, band) || band.below == 0 || band.above == 0) return nullptr;  // triangles are substituted
   if (options.high) return nullptr;                                               // 113-bit elimination is dense
@@ -47,6 +47,7 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
   if (verdict_.status == Status::nonfinite_input) return;
   scale();
   factor();
+  if (verdict_.status == Status::not_spd) return;
   estimate();
   judge();
 }
@@ -93,6 +94,7 @@ void System<T>::look() {
     }
   }
   if (options_.assume == Assume::general) return;
+  if (options_.method != Method::none) lower = upper = false;  // Cholesky or LDLᴴ, also of a diagonal matrix
   verdict_.structure = lower && upper          ? Structure::diagonal
                        : lower                 ? Structure::lower
                        : upper                 ? Structure::upper
@@ -125,8 +127,14 @@ void System<T>::factor() {
     for (std::int64_t i = 0; i < n_; ++i) zero_pivot_ = zero_pivot_ || m[i * n_ + i] == T(0);
     return;
   }
-  if (verdict_.structure == Structure::spd && factor_by_cholesky()) return;
-  if (verdict_.structure == Structure::symmetric && factor_by_ldl()) return;
+  if (options_.method == Method::qr) return factor_by_qr();
+  if (verdict_.structure == Structure::spd && options_.method != Method::ldl && factor_by_cholesky()) return;
+  if (options_.method == Method::cholesky) {
+    verdict_.method = Method::cholesky;
+    verdict_.status = Status::not_spd;
+    return;
+  }
+  if ((verdict_.structure == Structure::symmetric || options_.method == Method::ldl) && factor_by_ldl()) return;
   verdict_.method = Method::lu;
   pivots_.resize(static_cast<std::size_t>(n_));
   zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
@@ -150,7 +158,7 @@ bool System<T>::factor_by_cholesky() {
 // Only when asked for: half the operations of LU, but LU on our own products takes less time (from 64 to 2000 rows).
 template <class T>
 bool System<T>::factor_by_ldl() {
-  const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
+  const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;  // also by method
   if (!said || n_ > kLapack) return false;
   const double most = kernels::norms<T>(n_, n_, {factors_.data(), n_, 1}).largest;
   indefinite_ = std::make_unique<Indefinite<T>>(n_, factors_.data());
@@ -240,26 +248,25 @@ void System<T>::judge() {
 }
 
 template <class T>
-void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
-  if (verdict_.status == Status::nonfinite_input || n_ == 0 || columns == 0) return;
-  if (banded_) {
-    banded_->solve(columns, x);
-    verdict_ = banded_->verdict();
-    return;
-  }
-  Frame<T> frame(n_, columns, rows_, columns_);
+Verdict System<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const {
+  Verdict v = verdict_;
+  if (!factored() || n_ == 0 || columns == 0) return v;
+  if (banded_) return banded_->solve(columns, x, adjoint);
+  Frame<T> frame(n_, columns, adjoint ? columns_ : rows_, adjoint ? rows_ : columns_);
   frame.enter(x);
   kernels::Buffer<T> b(n_ * columns);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
-  substitute(columns, x, false);
-  improve(columns, few(n_, columns), {b.data(), columns, 1}, x);
+  substitute(columns, x, adjoint);
+  improve(columns, few(n_, columns), adjoint, {b.data(), columns, 1}, x, v);
   frame.leave(x);
+  return v;
 }
 
 template <class T>
-void System<T>::inverse(T* x, std::int64_t row) {
-  if (verdict_.status == Status::nonfinite_input || n_ == 0) return;
+Verdict System<T>::inverse(T* x, std::int64_t row) const {
+  Verdict v = verdict_;
+  if (!factored() || n_ == 0) return v;
   const auto identity = [&] {
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j) x[i * row + j] = T(i == j ? 1 : 0);
@@ -284,13 +291,14 @@ void System<T>::inverse(T* x, std::int64_t row) {
     kernels::Buffer<T> right(n_ * n_);
     std::fill_n(right.data(), n_ * n_, T(0));
     for (std::int64_t i = 0; i < n_; ++i) right.data()[i * n_ + i] = T(1);
-    improve(n_, false, {right.data(), n_, 1}, {x, row, 1});
+    improve(n_, false, false, {right.data(), n_, 1}, {x, row, 1}, v);
   }
   if (!rows_.empty())  // A⁻¹ = C S⁻¹ R
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j)
         x[i * row + j] =
             times_power(x[i * row + j], columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
+  return v;
 }
 
 template <class T>
@@ -312,35 +320,49 @@ typename System<T>::Scaled System<T>::determinant() const {
   for (std::int64_t i = 0; i < n_ && !banded_; ++i) {
     if (!indefinite_) times(std::complex<double>(factors_.data()[i * n_ + i]));
     if (verdict_.method == Method::cholesky) times(std::complex<double>(factors_.data()[i * n_ + i]));
+    if (verdict_.method == Method::qr)  // a reflector's determinant is −τ/τ̄: |1 − τ vᴴv| = 1
+      if (const std::complex<double> tau(reflectors_[static_cast<std::size_t>(i)]); tau != 0.0)
+        times(-tau / std::conj(tau));
     if (verdict_.method == Method::lu && pivots_[static_cast<std::size_t>(i)] != i) d.mantissa = -d.mantissa;
     if (!rows_.empty()) d.exponent -= rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(i)];
   }
   return d;
 }
 
-// Improves X, the solution of S X = B with the scaled matrix S, and says how good it is.
+// Improves X, the solution of S X = B (or Sᴴ X = B) with the scaled matrix S, and says how good it is.
 template <class T>
-void System<T>::improve(std::int64_t columns, bool cheap, kernels::View<T> b, kernels::MutableView<T> x) {
+void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels::View<T> b, kernels::MutableView<T> x,
+                        Verdict& v) const {
   const bool pays = refinement_pays<T>(options_, cheap, verdict_);
   const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < threshold;
   if (zero_pivot_ || !(pays || doubtful)) return;
-  kernels::Buffer<T> scaled(rows_.empty() ? 1 : n_ * n_);
-  if (!rows_.empty()) kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), scaled.data());
-  const kernels::View<T> s = rows_.empty() ? a_ : kernels::View<T>{scaled.data(), n_, 1};
+  const bool as_is = rows_.empty() && !adjoint;
+  kernels::Buffer<T> scaled(as_is ? 1 : n_ * n_);
+  if (!rows_.empty()) {
+    kernels::scale<T, T>(n_, n_, adjoint ? a_.transposed() : a_, adjoint ? columns_.data() : rows_.data(),
+                         adjoint ? rows_.data() : columns_.data(), scaled.data());
+  } else if (adjoint) {
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t j = 0; j < n_; ++j) scaled.data()[i * n_ + j] = a_.data[j * a_.rows + i * a_.columns];
+  }
+  if (adjoint) std::transform(scaled.data(), scaled.data() + n_ * n_, scaled.data(), conjugate<T>);
+  const kernels::View<T> s = as_is ? a_ : kernels::View<T>{scaled.data(), n_, 1};
+  const std::vector<int>& weights = adjoint ? rows_ : columns_;
   if (pays) {
     const Refined refined = refine<T>(
-        n_, columns, x, columns_,
+        n_, columns, x, weights,
         [&](T* r, Real* sizes) { kernels::residual<T>(n_, n_, columns, s, x, {}, b, r, sizes); },
-        [&](kernels::MutableView<T> r) { substitute(columns, r, false); });
-    verdict_.backward_error = refined.backward_error;
-    conclude<T>(verdict_, refined.error, options_.min_digits);
+        [&](kernels::MutableView<T> r) { substitute(columns, r, adjoint); });
+    v.backward_error = refined.backward_error;
+    conclude<T>(v, refined.error, options_.min_digits);
   }
   if (doubtful) {  // rcond gives up; what is proved does not
-    const double error = triangular_error<T>(verdict_.structure == Structure::upper, n_, columns, s, b, x, columns_);
+    const bool upper = (verdict_.structure == Structure::upper) != adjoint;
+    const double error = triangular_error<T>(upper, n_, columns, s, b, x, weights);
     if (const double digits = digits_of(std::max(error, u), u); digits >= 1) {
-      verdict_.forward_error = std::max(error, u);
-      verdict_.digits = digits;
-      verdict_.status = status_of(digits, options_.min_digits, u);
+      v.forward_error = std::max(error, u);
+      v.digits = digits;
+      v.status = status_of(digits, options_.min_digits, u);
     }
   }
 }

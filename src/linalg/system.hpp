@@ -2,10 +2,12 @@
 // its reasons: docs/linear-algebra.md).
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/gemm.hpp"
 #include "linalg/banded.hpp"
+#include "linalg/dense.hpp"
 #include "linalg/indefinite.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/options.hpp"
@@ -13,7 +15,7 @@
 
 namespace wp::linalg {
 
-// T: float, double, complex64, complex128. The matrix must outlive it.
+// T: float, double, complex64, complex128. The matrix and the options must outlive it. Threads may share it.
 template <class T>
 class System {
  public:
@@ -23,22 +25,34 @@ class System {
 
   // Looks at the matrix, scales and factors it and estimates its condition.
   System(std::int64_t n, kernels::View<T> a, const Options& options);
-  kernels::View<T> matrix() const noexcept { return a_; }  // that is meant
-  const Verdict& verdict() const noexcept { return verdict_; }
-  bool usable() const noexcept { return verdict_.status != Status::nonfinite_input && !zero_pivot_; }
+  kernels::View<T> matrix() const noexcept { return a_; }       // that is meant
+  const Verdict& verdict() const noexcept { return verdict_; }  // of the matrix alone
+  bool usable() const noexcept { return factored() && !zero_pivot_; }
 
-  // A X = B in place (X, n × columns, holds B); X is improved where that pays. The verdict then tells of X.
-  void solve(std::int64_t columns, kernels::MutableView<T> x);
+  // A X = B (or Aᴴ X = B) in place (X, n × columns, holds B); X is improved where that pays. The verdict of X.
+  Verdict solve(std::int64_t columns, kernels::MutableView<T> x, bool adjoint = false) const;
   // A⁻¹ in rows `row` numbers apart.
-  void inverse(T* x, std::int64_t row);
+  Verdict inverse(T* x, std::int64_t row) const;
   // det A = mantissa · 2^exponent, 1/2 ≤ |mantissa| < 1 (or 0), from the factors.
   struct Scaled {
     std::complex<double> mantissa;
     std::int64_t exponent;
   };
   Scaled determinant() const;
+  // diag(2^rows) A diag(2^columns) = P L U, L Lᴴ, P L D Lᴴ Pᵀ or Q R by `method`, or the triangle itself in l or u.
+  // Row i of PᵀA is row order[i] of A. None: a band, or nothing was factored.
+  struct Parts {
+    Method method;
+    std::vector<std::int64_t> order;
+    Dense<T> l, d, u, q, r;
+    std::vector<int> rows, columns;
+  };
+  std::optional<Parts> parts() const;
 
  private:
+  bool factored() const noexcept {
+    return verdict_.status != Status::nonfinite_input && verdict_.status != Status::not_spd;
+  }
   void take();
   void look();
   void scale();
@@ -49,7 +63,8 @@ class System {
   void estimate();
   void judge();
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
-  void improve(std::int64_t columns, bool cheap, kernels::View<T> b, kernels::MutableView<T> x);
+  void improve(std::int64_t columns, bool cheap, bool adjoint, kernels::View<T> b, kernels::MutableView<T> x,
+               Verdict& v) const;
 
   const std::int64_t n_;
   kernels::View<T> a_;

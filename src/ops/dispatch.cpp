@@ -40,6 +40,8 @@ bool noted(const Inputs& in) noexcept {
                                           : say(rule, " must be one of ", choices, "; got ", a.show(), "."));
 }
 
+}  // namespace
+
 void check_arguments(const Call& c) {
   const std::vector<Param>& params = c.op.params;
   const std::size_t last = params.size();
@@ -59,6 +61,8 @@ void check_arguments(const Call& c) {
       refuse_attr(spec, a);
   }
 }
+
+namespace {
 
 void execute(Call& c) {
   Context& context = wp::context();
@@ -105,6 +109,15 @@ Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) 
 linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place) {
   Call c(op, in, attrs, place);
   c.diagnosed = true;
+  execute(c);
+  return {std::move(c.out), c.beside().diagnosis};
+}
+
+linalg::Diagnosed<Tensors> call_prepared(const Op& op, Inputs in, Attrs attrs, const Place& place,
+                                         std::shared_ptr<const Prepared> prepared, bool diagnosed) {
+  Call c(op, in, attrs, place);
+  c.diagnosed = diagnosed;
+  c.beside().prepared = std::move(prepared);
   execute(c);
   return {std::move(c.out), c.beside().diagnosis};
 }

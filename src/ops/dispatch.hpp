@@ -29,6 +29,13 @@ Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place);
 // All outputs, and what the op says of them; numerical trouble does not raise.
 linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place);
 
+// The same call with what was worked out about its first argument before; `diagnosed`: as call_diagnosed.
+linalg::Diagnosed<Tensors> call_prepared(const Op& op, Inputs in, Attrs attrs, const Place& place,
+                                         std::shared_ptr<const Prepared> prepared, bool diagnosed = false);
+
+// Refuses arguments and attributes of kinds that the op does not take; the dispatch does it first.
+void check_arguments(const Call& c);
+
 // The checks observer (checks.cpp): notes, warns or raises for made Inf and NaN, and hands notes on.
 void check_call(Call& c);
 

@@ -33,6 +33,11 @@ class Inputs {
   std::size_t count_;
 };
 
+// What was worked out about the first argument of a call before it (the factors of a matrix).
+struct Prepared {
+  virtual ~Prepared() = default;
+};
+
 // One execution; lives on the stack of the dispatch.
 struct Call {
   const Op& op;
@@ -49,7 +54,8 @@ struct Call {
   struct Aside {
     std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
     linalg::Diagnosis diagnosis;
-    std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
+    std::vector<Tensor> flow_memo;             // what flow remembers between questions about this call
+    std::shared_ptr<const Prepared> prepared;  // handed over by the caller; changes the cost, not the answer
   };
   mutable std::unique_ptr<Aside> aside;
 

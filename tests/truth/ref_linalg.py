@@ -61,7 +61,7 @@ def float_dtype(x):
 
 
 @truth("linalg.inv", ulps=16)
-def inv(x, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names, accuracy):
+def inv(x, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names, accuracy, method):
     n = x.shape[-1]
     inverses = {}
 
@@ -75,7 +75,7 @@ def inv(x, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, nam
 
 
 @truth("linalg.solve", ulps=16)
-def solve(a, b, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names, accuracy):
+def solve(a, b, if_ill, ridge, noise, shift, assume, refine, certify, min_digits, names, accuracy, method):
     n, vector = a.shape[-1], b.ndim == 1
     batch_a, batch_b = a.shape[:-2], [] if vector else b.shape[:-2]
     batch = broadcast_shape(batch_a, batch_b) if batch_a or batch_b else []
@@ -83,7 +83,10 @@ def solve(a, b, if_ill, ridge, noise, shift, assume, refine, certify, min_digits
     answers = {}
 
     def answer(member):
-        inverse = effective_inverse(matrix(a, spread(member, batch_a), n, n), if_ill, ridge, shift, assume)
+        m = matrix(a, spread(member, batch_a), n, n)
+        if method == "cholesky" and min(mpmath.eigh(m, eigvals_only=True)) <= 0:
+            return None
+        inverse = effective_inverse(m, if_ill, ridge, shift, assume)
         at = spread(member, batch_b)
         right = mpmath.matrix([[b[(i,)] if vector else b[at + (i, j)] for j in range(k)] for i in range(n)])
         return None if inverse is None else inverse * right

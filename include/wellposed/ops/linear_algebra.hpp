@@ -169,6 +169,7 @@ struct InvOptions {
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
   std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
+  std::string_view method = "auto";  // How A is factored; auto goes by its structure. cholesky and ldl take the Hermitian part of A.
 };
 // The inverse of each matrix, right to the digits that its diagnosis vouches for; a matrix that is singular to
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
@@ -411,6 +412,7 @@ struct SolveOptions {
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
   std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
+  std::string_view method = "auto";  // How A is factored; auto goes by its structure. cholesky and ldl take the Hermitian part of A.
 };
 // The solution x of x1 x = x2 for square x1, one vector (1-d x2) or matrices; leading axes broadcast. Answers are
 // improved with residuals in twice the precision; a matrix that is singular to working precision is refused with the

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "linalg/determinant.hpp"
-#include "linalg/members.hpp"
+#include "linalg/kept.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
 
@@ -34,12 +34,13 @@ std::complex<double> scaled(std::complex<double> v, std::int64_t e) {
 }
 
 template <class T>
-void run(const Tensor& a, Diagnosis::State& state, const Result& first, const Result* log) {
+void run(const Tensor& a, const Factors* factors, Diagnosis::State& state, const Result& first, const Result* log) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t n = a.shape().back();
   const Stack<T> stack(a, state.batch);
+  const KeptFor<T> kept(factors, state.batch);
   for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
-    const Determinant d = determinant<T>(n, stack[i]);
+    const Determinant d = determinant<T>(n, stack[i], kept ? &kept.system(i) : nullptr);
     state.verdicts[static_cast<std::size_t>(i)] = d.verdict;
     const double size = std::abs(d.mantissa), nan = std::numeric_limits<double>::quiet_NaN();
     const bool bad = d.verdict.status == Status::nonfinite_input;
@@ -56,7 +57,7 @@ void forward(Call& c) {
   auto state = new_state(c, batch_of(c.in[0]));
   const bool logs = c.out.size() == 2;
   Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
-  with_float(work, [&]<class T>(T) { run<T>(a, *state, first, logs ? &log : nullptr); });
+  with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), *state, first, logs ? &log : nullptr); });
   first.finish();
   if (logs) log.finish();
   settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.", !logs);

@@ -24,8 +24,9 @@ void flow(const FlowQuery& q, Visit visit) {
   flow_members(q, n * n, n * n, visit);
 }
 
-std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}, Attr assume = "detect", double shift = 0) {
-  return {if_ill, ridge, 0.0, shift, assume, Attr(), false, Attr(), Attr(), "normal"};
+std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}, Attr assume = "detect", double shift = 0,
+                        Attr method = "auto") {
+  return {if_ill, ridge, 0.0, shift, assume, Attr(), false, Attr(), Attr(), "normal", method};
 }
 
 std::vector<Sample> samples() {
@@ -50,6 +51,8 @@ std::vector<Sample> samples() {
   add(f64, {2, 2}, {1, 1, 1, 1}, "ridge", plain("raise", Setting(1e-6)));
   add(f64, {2, 2}, {1, 2, 2, 1}, "shift", plain("raise", {}, "detect", 4));
   add(f64, {2, 2}, {1, 7, 3, 2}, "one triangle", plain("raise", {}, "lower"));
+  for (const char* method : {"lu", "cholesky", "ldl", "qr"})
+    add(f64, {2, 2}, {4, 1, 1, 3}, "a method", plain("raise", {}, "detect", 0, method));
   return out;
 }
 
@@ -73,7 +76,7 @@ const Op op_linalg_inv = {
     .flow = flow,
     .saves_outputs = 1,
     .branches = {"a batch", "triangular", "diagonal", "positive definite", "symmetric", "badly scaled", "empty",
-                 "singular", "singular: pinv", "ridge", "shift", "one triangle"},
+                 "singular", "singular: pinv", "ridge", "shift", "one triangle", "a method"},
     .samples = samples,
 };
 

@@ -3,6 +3,7 @@
 #include "linalg/determinant.hpp"
 #include "linalg/each.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/kept.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {
@@ -27,8 +28,10 @@ bool semidefinite(const Dense<T>& a) {
 
 // log det of a positive definite matrix: Cholesky decides whether it is one.
 template <class T>
-double log_of(const Dense<T>& a, Verdict& v) {
-  const Determinant d = determinant<T>(a.n, a.view());
+double log_of(const Dense<T>& a, const System<T>* kept, Verdict& v) {
+  const bool decides =
+      kept && (kept->verdict().method == Method::cholesky || kept->verdict().structure == Structure::diagonal);
+  const Determinant d = determinant<T>(a.n, a.view(), decides ? kept : nullptr);
   v = d.verdict;
   if (v.exactly_singular && semidefinite(a)) return -HUGE_VAL;
   bool positive = v.method == Method::cholesky || v.structure == Structure::diagonal;
@@ -49,7 +52,9 @@ void forward(Call& c) {
     using R = typename Dense<T>::Real;
     const Hermitian<T> h(job.n, job.a, uplo);
     asymmetry[static_cast<std::size_t>(job.member)] = h.asymmetry;
-    *job.template to<R>() = static_cast<R>(log_of(Dense<T>(job.n, job.n, {h.matrix.data(), job.n, 1}), job.verdict));
+    const KeptFor<T> kept(factors_of(c), batch_of(c.in[0]));
+    *job.template to<R>() = static_cast<R>(log_of(Dense<T>(job.n, job.n, {h.matrix.data(), job.n, 1}),
+                                                  kept ? &kept.system(job.member) : nullptr, job.verdict));
   });
 }
 

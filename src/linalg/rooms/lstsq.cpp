@@ -2,10 +2,8 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
-#include "linalg/members.hpp"
+#include "linalg/kept.hpp"
 #include "linalg/solving.hpp"
-#include "linalg/spectral.hpp"
-#include "linalg/system.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {
@@ -52,61 +50,67 @@ struct LstsqSettings {
 // One member. Columns far apart in size are brought together by powers of two where the solution is unique: that
 // changes nothing but the condition.
 template <class T>
-Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, const LstsqSettings& o,
-                 kernels::MutableView<T> x) {
-  const double u = std::numeric_limits<typename kernels::RealOf<T>::type>::epsilon() / 2;
-  Verdict v;
-  v.method = Method::svd;
-  v.status = Status::nonfinite_input;
-  if (!std::isfinite(kernels::norms<T>(s.m, s.k, b).largest)) return v;
-  const Spectral<T> svd(s.m, s.n, a);
-  if (!svd.finite()) return v;
-  v.status = Status::not_converged;
-  if (!svd.converged()) return v;
-  if (o.ridge.rule != RidgeRule::none) {
-    v.status = Status::ok;
+struct Minimiser {
+  const Sizes& s;
+  const LstsqSettings& o;
+  const KeptFor<T>& kept;
+  kernels::View<T> b;
+  kernels::MutableView<T> x;
+  static constexpr double u = kUnit<T>;
+
+  Verdict run(std::int64_t member, kernels::View<T> a) const {
+    Verdict v;
+    v.method = Method::svd;
+    v.status = Status::nonfinite_input;
+    if (!std::isfinite(kernels::norms<T>(s.m, s.k, b).largest)) return v;
+    const bool balance = kept.spectral(member, s.m, s.n, a, [&](const Spectral<T>& svd) {
+      if (!svd.finite()) return false;
+      v.status = svd.converged() ? Status::ok : Status::not_converged;
+      if (v.status == Status::ok && o.ridge.rule != RidgeRule::none) regularise(svd, v);
+      return v.status == Status::ok && o.ridge.rule == RidgeRule::none && solve(svd, v) == s.n && s.n > 0;
+    });
+    if (v.status != Status::ok || o.ridge.rule != RidgeRule::none) return v;
+    if (balance)
+      kept.balanced(member, s.m, s.n, a, [&](const Balanced<T>& again) {
+        if (!again.svd || !again.svd->converged() || rank(*again.svd) != s.n) return;
+        solve(*again.svd, v);
+        const std::vector<int> none(static_cast<std::size_t>(s.k), 0);
+        kernels::scale<T, T>(s.n, s.k, x, again.columns.data(), none.data(), x.data);
+      });
+    v.forward_error = u / v.rcond;
+    v.digits = digits_of(v.forward_error, u);
+    v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+    return v;
+  }
+
+ private:
+  static double largest(const Spectral<T>& svd) { return svd.sigma().empty() ? 0 : svd.sigma()[0]; }
+  std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(largest(svd))); }
+
+  std::int64_t solve(const Spectral<T>& svd, Verdict& v) const {
+    const std::int64_t r = rank(svd);
+    svd.apply(svd.truncated(o.cutoff(largest(svd))), s.k, b, x);
+    v.rcond = r > 0 ? svd.sigma()[static_cast<std::size_t>(r - 1)] / largest(svd) : 1;
+    return r;
+  }
+  void regularise(const Spectral<T>& svd, Verdict& v) const {
     v.method = Method::ridge;
     v.ridge =
         o.ridge.rule == RidgeRule::given ? o.ridge.given : svd.choose_ridge(o.ridge.rule, o.ridge.noise, s.k, b);
     v.freedom = svd.freedom(v.ridge);
     svd.apply(svd.tikhonov(v.ridge), s.k, b, x);
-    return v;
   }
-  const auto solved = [&](const Spectral<T>& by) {
-    const double s1 = by.sigma().empty() ? 0 : by.sigma()[0];
-    const std::int64_t rank = by.rank(o.cutoff(s1));
-    by.apply(by.truncated(o.cutoff(s1)), s.k, b, x);
-    v.rcond = rank > 0 ? by.sigma()[static_cast<std::size_t>(rank - 1)] / s1 : 1;
-    return rank;
-  };
-  if (solved(svd) == s.n && s.n > 0) {
-    const kernels::Equilibration scaling = kernels::equilibrate<T>(s.m, s.n, a);
-    const auto [low, high] = std::minmax_element(scaling.columns.begin(), scaling.columns.end());
-    if (*high - *low > 3) {
-      std::vector<T> balanced(static_cast<std::size_t>(s.m * s.n));
-      const std::vector<int> none(static_cast<std::size_t>(s.m), 0);
-      kernels::scale<T, T>(s.m, s.n, a, none.data(), scaling.columns.data(), balanced.data());
-      const Spectral<T> again(s.m, s.n, {balanced.data(), s.n, 1});
-      if (again.converged() && again.rank(o.cutoff(again.sigma()[0])) == s.n) {
-        solved(again);
-        kernels::scale<T, T>(s.n, s.k, x, scaling.columns.data(), none.data(), x.data);
-      }
-    }
-  }
-  v.forward_error = u / v.rcond;
-  v.digits = digits_of(v.forward_error, u);
-  v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
-  return v;
-}
+};
 
 template <class T>
-void run(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, Diagnosis::State& state,
-         const Result& out) {
+void run(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, const Factors* factors,
+         Diagnosis::State& state, const Result& out) {
   using R = typename kernels::RealOf<T>::type;
   const Stack<T> left(a, s.batch), right(b, s.batch);
+  const KeptFor<T> kept(factors, s.batch);
   for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
     T* const x = out.data<T>() + i * s.n * s.k;
-    const Verdict v = minimise<T>(s, left[i], right[i], o, {x, s.k, 1});
+    const Verdict v = Minimiser<T>{s, o, kept, right[i], {x, s.k, 1}}.run(i, left[i]);
     if (v.status >= Status::singular) std::fill_n(x, s.n * s.k, T(std::numeric_limits<R>::quiet_NaN()));
     state.verdicts[static_cast<std::size_t>(i)] = v;
   });
@@ -120,7 +124,7 @@ void forward(Call& c) {
   const LstsqSettings o{cutoff_of(c, 0, c.key, longest), ridge_of(c, 2)};
   const Tensor a = brought(c.in[0], work), b = brought(s.b, work);
   Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(s, a, b, o, *state, out); });
+  with_float(work, [&]<class T>(T) { run<T>(s, a, b, o, factors_of(c), *state, out); });
   out.finish();
   settle(c, std::move(state), policy_of(c, 4), "Look at the matrix: its singular values could not be found.");
 }

@@ -85,9 +85,7 @@ template <class T>
 Dense<T> inverse_of(const Dense<T>& a, Verdict& v) {
   static const Options plain;
   Dense<T> x(a.n, a.n);
-  System<T> system(a.n, a.view(), plain);
-  system.inverse(x.data.data(), a.n);
-  v = system.verdict();
+  v = System<T>(a.n, a.view(), plain).inverse(x.data.data(), a.n);
   return x;
 }
 

@@ -1,8 +1,7 @@
 #include <cmath>
 
-#include "linalg/members.hpp"
+#include "linalg/kept.hpp"
 #include "linalg/solving.hpp"
-#include "linalg/spectral.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {
@@ -24,23 +23,25 @@ void infer(Call& c) {
 }
 
 template <class T>
-void run(const Tensor& a, Cutoff cutoff, Diagnosis::State& state, const Result& out) {
+void run(const Tensor& a, const Factors* factors, Cutoff cutoff, Diagnosis::State& state, const Result& out) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
   const Stack<T> stack(a, state.batch);
+  const KeptFor<T> kept(factors, state.batch);
   std::vector<T> identity(static_cast<std::size_t>(m * m), T(0));
   for (std::int64_t i = 0; i < m; ++i) identity[static_cast<std::size_t>(i * m + i)] = T(1);
   for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(m, n), [&](std::int64_t i) {
-    const Spectral<T> svd(m, n, stack[i]);
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
-    v.method = Method::svd;
-    v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
     T* const to = out.data<T>() + i * m * n;
-    if (v.status != Status::ok)
-      std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
-    else
-      svd.apply(svd.truncated(cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0])), m, {identity.data(), m, 1},
-                {to, m, 1});
+    kept.spectral(i, m, n, stack[i], [&](const Spectral<T>& svd) {
+      v.method = Method::svd;
+      v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+      if (v.status != Status::ok)
+        std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
+      else
+        svd.apply(svd.truncated(cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0])), m, {identity.data(), m, 1},
+                  {to, m, 1});
+    });
   });
 }
 
@@ -52,7 +53,7 @@ void forward(Call& c) {
   const Cutoff cutoff = cutoff_of(c, 0, c.key, longest);
   const Tensor a = brought(x, work);
   Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(a, cutoff, *state, out); });
+  with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), cutoff, *state, out); });
   out.finish();
   settle(c, std::move(state), policy_of(c, 2), "Look at the matrix: its singular values could not be found.");
 }

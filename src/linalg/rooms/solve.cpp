@@ -32,8 +32,8 @@ void flow(const FlowQuery& q, Visit visit) {
   for (std::int64_t e = 0; e < p.n * p.n; ++e) visit(member * p.n * p.n + e);
 }
 
-std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}) {
-  return {if_ill, ridge, 0.0, 0.0, "detect", Attr(), false, Attr(), Attr(), "normal"};
+std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}, Attr method = "auto") {
+  return {if_ill, ridge, 0.0, 0.0, "detect", Attr(), false, Attr(), Attr(), "normal", method};
 }
 
 std::vector<Sample> samples() {
@@ -58,6 +58,9 @@ std::vector<Sample> samples() {
   add(f64, {2, 2}, {1, 1, 1.00001, 1.00001}, {2}, {1, 1}, "singular", plain("nan"));
   add(f64, {2, 2}, {1, 1, 1, 1}, {2}, {1, 3}, "singular: pinv", plain("pinv"));
   add(f64, {2, 2}, {1, 1, 1, 1}, {2}, {1, 3}, "ridge", plain("raise", Setting(0.5)));
+  for (const char* method : {"lu", "cholesky", "ldl", "qr"})
+    add(f64, {2, 2}, {4, 1, 1, 3}, {2}, {1, 2}, "a method", plain("raise", {}, method));
+  add(f64, {2, 2}, {1, 2, 2, 1}, {2}, {1, 2}, "not positive definite", plain("nan", {}, "cholesky"));
   return out;
 }
 
@@ -81,7 +84,7 @@ const Op op_linalg_solve = {
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"a vector", "batches broadcast", "triangular", "positive definite", "badly scaled", "empty",
-                 "singular", "singular: pinv", "ridge"},
+                 "singular", "singular: pinv", "ridge", "a method", "not positive definite"},
     .samples = samples,
 };
 

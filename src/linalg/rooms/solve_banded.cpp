@@ -47,13 +47,10 @@ Verdict solve(const Problem& p, Band band, kernels::View<T> ab, kernels::View<T>
           ab.data[(band.above + i - j) * ab.rows + j * ab.columns];
   for (std::int64_t i = 0; i < p.n; ++i)
     for (std::int64_t j = 0; j < p.k; ++j) x[i * p.k + j] = b.data[i * b.rows + j * b.columns];
-  Banded<T> system(p.n, band, std::move(rows), options);
+  const Banded<T> system(p.n, band, std::move(rows), options);
   Verdict v = system.verdict();
   if (!std::isfinite(kernels::norms<T>(p.n, p.k, b).largest)) v.status = Status::nonfinite_input;
-  if (v.status != Status::nonfinite_input) {
-    system.solve(p.k, {x, p.k, 1});
-    v = system.verdict();
-  }
+  if (v.status != Status::nonfinite_input) v = system.solve(p.k, {x, p.k, 1});
   if (v.status == Status::nonfinite_input || (v.status == Status::singular && options.if_ill != Policy::ignore))
     std::fill_n(x, p.n * p.k, T(std::numeric_limits<typename kernels::RealOf<T>::type>::quiet_NaN()));
   return v;

@@ -181,7 +181,7 @@ Tensor householder_product(const In& x, const In& tau, const HouseholderProductO
 
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
   return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
 }
 
@@ -349,7 +349,7 @@ SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_lo
 
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
   return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
 }
 
@@ -502,7 +502,7 @@ Diagnosed<Tensor> householder_product(const In& x, const In& tau, const Househol
 
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -663,7 +663,7 @@ Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
