@@ -17,6 +17,7 @@ CPP_TYPES = {"boolean": "bool", "integer": "std::int64_t", "real": "double", "sc
              "texts": "const std::vector<std::string>&"}
 MEMBER_TYPES = {**CPP_TYPES, "scalar": "Scalar", "ints": "Ints", "setting": "Setting", "texts": "std::vector<std::string>"}
 UNARY = {"-", "~", "+"}
+OUT = "Where the result is written: a tensor of its dtype and shape whose memory nobody else sees."
 ASSIGNING = {"+", "-", "*", "/", "%", "&", "|", "^"}
 
 
@@ -48,6 +49,7 @@ class Function:
         self.params = op["params"]
         self.positional = [a for a in op["attrs"] if a["required"]]
         self.options = [a for a in op["attrs"] if not a["required"]]
+        self.takes_out = op["takes_out"]
         self.variadic = bool(self.params) and self.params[-1]["variadic"]
         outputs = op["outputs"]
         self.many = outputs[0].endswith("...")
@@ -63,14 +65,14 @@ class Function:
             else:
                 out.append(f"const In& {p['name']}" + (" = std::nullopt" if p["optional"] and defaults and not self.positional else ""))
         out += [f"{CPP_TYPES[a['type']]} {a['name']}" for a in self.positional if not a["leading"]]
-        if self.options:
+        if self.options or self.takes_out:
             out.append(f"const {self.options_type}& options" + (" = {}" if defaults else ""))
         out.append("std::source_location where" + (" = std::source_location::current()" if defaults else ""))
         return ", ".join(out)
 
     def structs(self):
         text = ""
-        if self.options:
+        if self.options or self.takes_out:
             text += f"struct {self.options_type} {{\n"
             for a in self.options:
                 default = cpp_default(a)
@@ -79,6 +81,8 @@ class Function:
                     kind = "OptionalInts" if kind == "Ints" else f"std::optional<{kind}>"
                 member = f"{kind} {a['name']} = {default or 'std::nullopt'}"
                 text += f"  {member};" + (f"  // {a['doc']}" if a["doc"] else "") + "\n"
+            if self.takes_out:
+                text += f"  Tensor* out = nullptr;  // {OUT}\n"
             text += "};\n"
         if self.named:
             text += f"struct {self.result} {{\n  Tensor {', '.join(self.named)};\n}};\n"
@@ -121,6 +125,8 @@ class Function:
         if attrs:
             body += f"  const Attr attrs[] = {{{attrs}}};\n"
         arguments = f"op_{self.entry()}, {inputs}, {'attrs' if attrs else 'Attrs()'}, {place}"
+        if self.takes_out:
+            arguments += ", options.out"
         if diagnosed:
             fields = ", ".join(f"std::move(out[{i}])" for i in range(len(self.named or [0])))
             fields = f"{{{fields}}}" if self.named else fields
@@ -130,7 +136,7 @@ class Function:
         if self.named:
             fields = ", ".join(f"std::move(out[{i}])" for i in range(len(self.named)))
             return body + f"  Tensors out = call({arguments});\n  return {{{fields}}};\n"
-        return body + f"  return call1({arguments});\n"
+        return body + f"  return {'call_into' if self.takes_out else 'call1'}({arguments});\n"
 
     def entry(self):
         ns = self.op["namespace"]
@@ -226,12 +232,15 @@ def reference(groups):
             arguments += [p["name"] + ("..." if p["variadic"] else "?" if p["optional"] else "") for p in f.params]
             arguments += [a["name"] for a in f.positional if not a["leading"]]
             arguments += [f"{a['name']}={'none' if a['default'] is None else json.dumps(a['default'])}" for a in f.options]
+            arguments += ["out=none"] * f.takes_out
             text += f"\n### `{ns + '.' if ns else ''}{f.name}({', '.join(arguments)})`\n{f.op['doc']}\n\n"
             for p in f.params:
                 text += f"- `{p['name']}`: {p['accepts']}{'; optional' if p['optional'] else ''}. {p['doc']}".rstrip() + "\n"
             for a in f.positional + f.options:
                 choices = " One of " + ", ".join(f"`{c}`" for c in a["choices"]) + "." if a["choices"] else ""
                 text += f"- `{a['name']}` ({a['type']}): {a['doc']}{choices}".rstrip() + "\n"
+            if f.takes_out:
+                text += f"- `out` (tensor): {OUT}\n"
             if f.named:
                 text += f"- returns {', '.join(f'`{n}`' for n in f.named)}\n"
             if f.op["operator"]:

@@ -29,7 +29,7 @@ std::string_view name(Status status) noexcept;
 // Singular values or eigenvalues first … last that lie closer together than their error bounds allow to tell apart.
 struct Cluster {
   std::int64_t first, last;
-  double low, high;
+  double low, high;  // of complex eigenvalues, whose neighbours are those in their order: moduli
 };
 
 // One member of a batch. What was not measured is NaN, −1 or empty.

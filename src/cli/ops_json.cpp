@@ -36,10 +36,19 @@ json op_json(const Op& op) {
                      {"choices", a.choices},
                      {"nullable", a.nullable},
                      {"doc", a.doc}});
-  return {{"name", op.name},       {"namespace", op.ns},       {"group", op.group},
-          {"doc", op.doc},         {"params", params},         {"attrs", attrs},
-          {"outputs", op.outputs}, {"operator", op.operator_}, {"diagnoses", op.diagnoses},
-          {"domain", op.domain},   {"branches", op.branches},  {"no_derivative", op.no_derivative}};
+  return {{"name", op.name},
+          {"namespace", op.ns},
+          {"group", op.group},
+          {"doc", op.doc},
+          {"params", params},
+          {"attrs", attrs},
+          {"outputs", op.outputs},
+          {"operator", op.operator_},
+          {"diagnoses", op.diagnoses},
+          {"takes_out", op.takes_out},
+          {"domain", op.domain},
+          {"branches", op.branches},
+          {"no_derivative", op.no_derivative}};
 }
 
 // JSON has no infinities.

@@ -82,6 +82,7 @@ struct EigOutputs {
   struct Balanced {
     Size low = 0, high = 0;  // values outside of low … high − 1 were found by permuting: they are exact
     Real<T> norm = 0;        // ‖·‖₁ of the balanced matrix
+    Real<T> spread = 1;      // the largest factor that a row was scaled by over the least
   }* balanced = nullptr;
 };
 // A is kept. The condition numbers are those of the balanced matrix: scaling changes them, permuting does not.

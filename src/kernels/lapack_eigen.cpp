@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/lapack_call.hpp"
 
 namespace wp::lapack {
@@ -75,7 +77,11 @@ int geevx(Balance balance, const Plan<T>& plan, Size n, T* a, Complex<T>* w, Rea
   if (info < 0) return info;
   if constexpr (!is_complex<T>)
     for (Size i = 0; i < n; ++i) w[i] = {parts[i], parts[n + i]};
-  if (out.balanced) *out.balanced = {ilo - 1, ihi, norm};
+  if (out.balanced) {
+    *out.balanced = {ilo - 1, ihi, norm};
+    if (const auto [low, high] = std::minmax_element(scale.data() + ilo - 1, scale.data() + ihi); ihi >= ilo)
+      out.balanced->spread = *high / *low;
+  }
   if (out.value_rcond) std::copy_n(rconde.data(), n, out.value_rcond);
   if (out.vector_rcond) std::copy_n(rcondv.data(), n, out.vector_rcond);
   return info;

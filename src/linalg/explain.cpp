@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
+#include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 
 namespace wp::linalg {
@@ -115,11 +116,22 @@ std::vector<Term<T>> few_terms(const Rows<T>& rows, std::size_t count, const Row
   return out;
 }
 
+// A fraction of small numbers as such, all else in decimals.
+std::string amount_of(const kernels::Ratio& r) {
+  const int e = r.exponent;
+  const std::int64_t size = std::abs(r.numerator);
+  const bool small = size < 10000 && r.denominator < 10000 && std::abs(e) < 14;
+  if (r.denominator == 1 || !small) return brief(std::fabs(r.value()));
+  return say(e > 0 ? size << e : size, "/", e < 0 ? r.denominator << -e : r.denominator);
+}
+
 // " + 2 × row 3"; the sign stands apart but in front of the first term.
-std::string term_text(double factor, const std::string& label, bool first) {
-  const std::string amount = brief(std::fabs(factor));
-  std::string out = first ? (factor < 0 ? "−" : "") : factor < 0 ? " − " : " + ";
+std::string term_text(bool negative, const std::string& amount, const std::string& label, bool first) {
+  const std::string out = first ? (negative ? "−" : "") : negative ? " − " : " + ";
   return out + (amount == "1" ? label : amount + " × " + label);
+}
+std::string term_text(double factor, const std::string& label, bool first) {
+  return term_text(factor < 0, brief(std::fabs(factor)), label, first);
 }
 std::string term_text(complex128 factor, const std::string& label, bool first) {
   if (std::fabs(factor.imag()) <= 1e-12 * std::fabs(factor.real())) return term_text(factor.real(), label, first);
@@ -165,10 +177,32 @@ std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, d
   return {};
 }
 
-template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<double>, double, std::string_view,
-                                    const std::vector<std::string>&);
-template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<complex128>, double, std::string_view,
-                                    const std::vector<std::string>&);
+template <class T>
+std::string exactly_dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, std::string_view kind,
+                                   const std::vector<std::string>& labels) {
+  if (m > kLargest || n > kLargest) return {};
+  const auto found = kernels::exact_dependency<T>(m, n, a);
+  if (!found || found->terms.size() > kTerms) return {};
+  const auto label = [&](std::int64_t row) {
+    const auto i = static_cast<std::size_t>(row);
+    return i < labels.size() ? labels[i] : say(kind, ' ', i);
+  };
+  if (found->terms.empty()) return label(found->row) + " is zero";
+  std::string text;
+  for (const auto& [row, re, im] : found->terms)
+    text += im.numerator == 0 ? term_text(re.numerator < 0, amount_of(re), label(row), text.empty())
+                              : term_text(complex128(re.value(), im.value()), label(row), text.empty());
+  return say(label(found->row), " = ", text);
+}
+
+#define WP_INSTANTIATE(T)                                                                                     \
+  template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<T>, double, std::string_view, \
+                                      const std::vector<std::string>&);                                       \
+  template std::string exactly_dependent_rows(std::int64_t, std::int64_t, kernels::View<T>, std::string_view, \
+                                              const std::vector<std::string>&);
+WP_INSTANTIATE(double)
+WP_INSTANTIATE(complex128)
+#undef WP_INSTANTIATE
 
 std::string few_digits(double v) {
   char text[32];

@@ -65,9 +65,11 @@ template <class T>
 void explain(const Diagnosis::State& s, std::int64_t member, Member& m) {
   const Tensor a = matrix_of<T>(s, member);
   const std::int64_t rows = a.shape()[0], columns = a.shape()[1];
+  const kernels::View<T> view{reinterpret_cast<const T*>(a.node()->data), columns, 1};
+  if (m.exactly_singular) m.dependent = exactly_dependent_rows<T>(rows, columns, view, "row", s.names);
+  if (!m.dependent.empty()) return;
   const double tolerance = std::max(1e-13, 8 * round_off(s.matrix.dtype()) * static_cast<double>(columns));
-  m.dependent = dependent_rows<T>(rows, columns, {reinterpret_cast<const T*>(a.node()->data), columns, 1}, tolerance,
-                                  "row", s.names);
+  m.dependent = dependent_rows<T>(rows, columns, view, tolerance, "row", s.names);
 }
 
 std::string sentence(const Diagnosis::State& s, const Member& m) {

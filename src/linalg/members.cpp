@@ -4,6 +4,16 @@
 #include "linalg/solving.hpp"
 
 namespace wp::linalg {
+namespace {
+
+double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t longest) {
+  if (!c.attr(attr)) return 2 * round_off(dtype) * static_cast<double>(longest);
+  const double v = c.attr(attr).real();
+  if (!(v >= 0)) refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", v, "."));
+  return v;
+}
+
+}  // namespace
 
 std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names) {
   auto state = std::make_shared<Diagnosis::State>();
@@ -35,13 +45,6 @@ AttrSpec rtol_attr() {
   return {.name = "rtol",
           .type = AttrType::real,
           .doc = "Singular values up to rtol times the largest count as zero; none: max(m, n) eps."};
-}
-
-double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t longest) {
-  if (!c.attr(attr)) return 2 * round_off(dtype) * static_cast<double>(longest);
-  const double v = c.attr(attr).real();
-  if (!(v >= 0)) refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", v, "."));
-  return v;
 }
 
 AttrSpec atol_attr() {

@@ -53,7 +53,6 @@ struct Cutoff {
   double operator()(double largest) const { return std::max(rtol * largest, atol); }
 };
 Cutoff cutoff_of(const Call& c, std::size_t first, DType dtype, std::int64_t longest);
-double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t longest);
 
 // Attributes of decompositions: policy_attr and accuracy, after the room's own.
 std::vector<AttrSpec> decomposition_attrs(std::vector<AttrSpec> own = {});

@@ -8,12 +8,12 @@
 namespace wp::linalg {
 
 inline constexpr std::string_view kSubspaceAdvice =
-    "Give rtol, between the singular values that count and those that do not.";
+    "Give rtol or atol, between the singular values that count and those that do not.";
 
-// Singular values above rtol times the largest.
+// Singular values above the cut-off.
 template <class T>
-std::int64_t rank_of(const Spectral<T>& svd, double rtol) {
-  return svd.sigma().empty() ? 0 : svd.rank(rtol * svd.sigma()[0]);
+std::int64_t rank_of(const Spectral<T>& svd, Cutoff cutoff) {
+  return svd.sigma().empty() ? 0 : svd.rank(cutoff(svd.sigma()[0]));
 }
 
 // The singular vectors of the first `rank` values are off by u σ₁/(σ_rank − σ_rank+1) (Wedin 1972).

@@ -79,6 +79,33 @@ void execute(Call& c) {
 
 }  // namespace
 
+const Tensor& Call::given_memory(DType dtype, const Dims& shape) {
+  const Tensor& t = *aside->into;
+  if (!t.defined()) refuse<ArgumentError>("WP-ARG-002", "out has no memory.", "Make it with empty(shape).");
+  if (t.dtype() != dtype)
+    refuse<DtypeError>("WP-DTY-003", say("out must be ", dtype, ", as the result; it is ", t.dtype(), "."));
+  if (t.shape() != shape)
+    refuse<ShapeError>("WP-SHP-001",
+                       say("out must have the shape of the result, ", shape, "; it has ", t.shape(), "."));
+  detail::Node& n = *t.node();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i].defined() && in[i].node() == &n)
+      refuse<ArgumentError>("WP-ARG-001",
+                            "out is an argument of the call: it would be overwritten while it is read.");
+  if (n.refs.load(std::memory_order_acquire) != 1 || n.owner || n.borrowed || n.id != 0)
+    refuse<ArgumentError>("WP-ARG-001",
+                          say("out shares its memory with ",
+                              n.owner      ? "the tensor that it is a view of"
+                              : n.borrowed ? "its lender"
+                              : n.id != 0  ? "a tape"
+                                           : "another tensor",
+                              ": writing would change what they see."),
+                          "Give a tensor of its own; let go of copies of the last result.");
+  n.note.reset();
+  n.weak = false;
+  return t;
+}
+
 Listen::Listen(Observer& o) {
   Context& c = context();
   if (c.observer_count == std::size(c.observers))
@@ -106,9 +133,17 @@ Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) 
   return std::move(c.out[0]);
 }
 
-linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place) {
+Tensor call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Tensor* into) {
+  Call c(op, in, attrs, place);
+  if (into) c.beside().into = into;
+  execute(c);
+  return std::move(c.out[0]);
+}
+
+linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place, Tensor* into) {
   Call c(op, in, attrs, place);
   c.diagnosed = true;
+  if (into) c.beside().into = into;
   execute(c);
   return {std::move(c.out), c.beside().diagnosis};
 }

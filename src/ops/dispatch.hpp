@@ -27,7 +27,11 @@ Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place);
 Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place);
 
 // All outputs, and what the op says of them; numerical trouble does not raise.
-linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place);
+linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place,
+                                          Tensor* into = nullptr);
+// The first output, in the memory of `into` (null: in its own). into must have its dtype and shape and memory that
+// nobody else sees. Where an op raises for some members of a batch, the others are there.
+Tensor call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Tensor* into);
 
 // The same call with what was worked out about its first argument before; `diagnosed`: as call_diagnosed.
 linalg::Diagnosed<Tensors> call_prepared(const Op& op, Inputs in, Attrs attrs, const Place& place,

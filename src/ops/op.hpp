@@ -56,6 +56,7 @@ struct Call {
     linalg::Diagnosis diagnosis;
     std::vector<Tensor> flow_memo;             // what flow remembers between questions about this call
     std::shared_ptr<const Prepared> prepared;  // handed over by the caller; changes the cost, not the answer
+    Tensor* into = nullptr;                    // where the caller wants the first output
   };
   mutable std::unique_ptr<Aside> aside;
 
@@ -66,11 +67,17 @@ struct Call {
     if (!aside) aside = std::make_unique<Aside>();
     return *aside;
   }
-  // Adds an output with uninitialised memory.
+  // Adds an output with uninitialised memory; the first one in that of the caller, if he gave any.
   Tensor& output(DType dtype, const Dims& shape) {
-    out.push_back(Tensor::adopt(detail::make_node(dtype, shape)));
+    if (aside && aside->into && out.empty()) [[unlikely]]
+      out.push_back(given_memory(dtype, shape));
+    else
+      out.push_back(Tensor::adopt(detail::make_node(dtype, shape)));
     return out.back();
   }
+
+ private:
+  const Tensor& given_memory(DType dtype, const Dims& shape);  // refuses what does not fit or others see
 };
 
 // ---- how output elements depend on input elements -----------------------------------------------------------------
@@ -149,6 +156,7 @@ struct Op {
   void (*forward)(Call&) = nullptr;  // writes them
   const simd::Loops* loops = nullptr;
   bool diagnoses = false;  // leaves a diagnosis beside its results
+  bool takes_out = false;  // made in memory that the caller gives, if he does
 
   Notes notes = Notes::inherit;
   Kinds integer_as_float = 0;                         // element-wise: integers of these kinds are computed in f64

@@ -12,25 +12,9 @@
 namespace wp {
 namespace {
 
+using rationals::below;
 using rationals::Rational;
 using Exact = std::vector<Rational>;
-
-// How many eigenvalues of the symmetric A are below x: the negative pivots of A − x·1 (Sylvester). None may be zero.
-std::int64_t below(Exact a, std::int64_t n, const Rational& x) {
-  const auto at = [&](std::int64_t i, std::int64_t j) -> Rational& { return a[static_cast<std::size_t>(i * n + j)]; };
-  for (std::int64_t i = 0; i < n; ++i) at(i, i) -= x;
-  std::int64_t count = 0;
-  const Rational zero;
-  for (std::int64_t k = 0; k < n; ++k) {
-    if (at(k, k) == zero) return -1;
-    count += at(k, k) < zero;
-    for (std::int64_t i = k + 1; i < n; ++i) {
-      const Rational f = at(i, k) / at(k, k);
-      for (std::int64_t j = k + 1; j < n; ++j) at(i, j) -= f * at(k, j);
-    }
-  }
-  return count;
-}
 
 // Complex matrices as [[re, −im], [im, re]]: every eigenvalue twice.
 template <class T>

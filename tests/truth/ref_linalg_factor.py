@@ -221,12 +221,17 @@ def cho_solve(x1, x2, upper, if_ill):
 
 
 @truth("linalg.chol_update", ulps=8)
-def chol_update(x1, x2, downdate, if_ill):
-    n, batch, factors = x1.shape[-1], broadcast_shape(x1.shape[:-2], x2.shape[:-1]) if x1.ndim > 2 or x2.ndim > 1 else [], {}
+def chol_update(x1, x2, downdate, columns, if_ill):
+    own = x2.shape[:-2] if columns else x2.shape[:-1]
+    n, batch, factors = x1.shape[-1], broadcast_shape(x1.shape[:-2], own) if x1.ndim > 2 or own else [], {}
 
     def factor(member):
         l = triangle(matrix(x1, spread(member, x1.shape[:-2]), n, n), False)
-        x = mpmath.matrix([x2[spread(member, x2.shape[:-1]) + (i,)] for i in range(n)])
+        at, k = spread(member, own), x2.shape[-1] if columns else 1
+        x = mpmath.matrix(n, k)
+        for i in range(n):
+            for j in range(k):
+                x[i, j] = x2[at + ((i, j) if columns else (i,))]
         if not is_finite(l) or not is_finite(x):
             return None
         a, new = l * adjoint(l) + (-1 if downdate else 1) * x * adjoint(x), mpmath.matrix(n, n)

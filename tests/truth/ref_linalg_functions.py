@@ -208,15 +208,16 @@ def gram_spectrum(a):
         return [abs(values[i]) for i in order], [vectors[:, i] for i in order]
 
 
-def rank(a, rtol, dtype):
+def rank(a, rtol, atol, dtype):
     if a.rows * a.cols == 0:
         return 0
     s = singular_values(a)
-    tolerance = 2 * max(a.rows, a.cols) * unit(dtype) if rtol is None else mpf(rtol)
-    return sum(v > max(tolerance, mpf(10) ** -30) * s[0] for v in s)
+    default = 0 if atol else 2 * max(a.rows, a.cols) * unit(dtype)  # an absolute threshold alone means just that
+    tolerance = default if rtol is None else mpf(rtol)
+    return sum(v > max(max(tolerance, mpf(10) ** -30) * s[0], mpf(atol)) for v in s)
 
 
-def basis_trouble(inputs, outputs, rtol, null):
+def basis_trouble(inputs, outputs, rtol, atol, null):
     x, y = inputs[0], outputs[0]
     m, n = x.shape[-2:]
     for member in members(x):
@@ -225,7 +226,7 @@ def basis_trouble(inputs, outputs, rtol, null):
             if not all(mpmath.isnan(v) for v in q):
                 return "not NaN although the matrix is not finite"
             continue
-        r = rank(a, rtol, y.dtype)
+        r = rank(a, rtol, atol, y.dtype)
         if [q.rows, q.cols] != ([n, n - r] if null else [m, r]):
             return f"shape {y.shape}, rank {r}"
         if far_from_identity(q, y.dtype):
@@ -239,8 +240,8 @@ def basis_trouble(inputs, outputs, rtol, null):
     return None
 
 
-judge("linalg.null_space")(lambda inputs, outputs, rtol, if_ill: basis_trouble(inputs, outputs, rtol, True))
-judge("linalg.orth")(lambda inputs, outputs, rtol, if_ill: basis_trouble(inputs, outputs, rtol, False))
+judge("linalg.null_space")(lambda inputs, outputs, rtol, atol, if_ill: basis_trouble(inputs, outputs, rtol, atol, True))
+judge("linalg.orth")(lambda inputs, outputs, rtol, atol, if_ill: basis_trouble(inputs, outputs, rtol, atol, False))
 
 
 def leading(a, k):
@@ -257,7 +258,7 @@ def leading(a, k):
 
 
 @judge("linalg.projector")
-def projector(inputs, outputs, rtol, if_ill):
+def projector(inputs, outputs, rtol, atol, if_ill):
     x, y = inputs[0], outputs[0]
     m, n = x.shape[-2:]
     for member in members(x):
@@ -266,7 +267,7 @@ def projector(inputs, outputs, rtol, if_ill):
             if not all(mpmath.isnan(v) for v in got):
                 return "not NaN although the matrix is not finite"
             continue
-        if mpmath.mnorm(got - leading(a, rank(a, rtol, y.dtype)), "f") > 200 * unit(y.dtype):
+        if mpmath.mnorm(got - leading(a, rank(a, rtol, atol, y.dtype)), "f") > 200 * unit(y.dtype):
             return f"{got}"
     return None
 

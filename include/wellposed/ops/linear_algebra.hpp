@@ -49,16 +49,18 @@ Tensor cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options = {}
 
 struct CholUpdateOptions {
   bool downdate = false;  // Subtract instead of add.
+  bool columns = false;  // x2 is a matrix of k columns, [..., n, k], and not one vector.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The Cholesky factor of A + x2 conj(x2)ᵀ, or with downdate = true of A - x2 conj(x2)ᵀ, from the lower factor x1 of
-// A in O(n²); leading axes broadcast. A downdate that is not positive definite is refused.
+// A in O(n²) per column; leading axes broadcast. A downdate that is not positive definite is refused.
 Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct CholeskyOptions {
   bool upper = false;  // Return the upper triangular factor.
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The lower triangular L with x = L conj(L)ᵀ of each symmetric or Hermitian positive definite matrix; with upper =
 // true its conjugate transpose.
@@ -170,6 +172,7 @@ struct InvOptions {
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
   std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
   std::string_view method = "auto";  // How A is factored; auto goes by its structure. cholesky and ldl take the Hermitian part of A.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The inverse of each matrix, right to the digits that its diagnosis vouches for; a matrix that is singular to
 // working precision is refused with the reason (if_ill). To solve a system use solve: it is faster and more exact.
@@ -218,6 +221,7 @@ struct LstsqOptions {
   std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
   double noise = 0.0;  // For ridge = "discrepancy": the norm of the noise in b.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
 // values up to rtol times the largest, or atol, count as zero; with a ridge λ, |x1 x - x2|² + λ|x|² is minimised.
@@ -292,18 +296,21 @@ Tensor nearest_spd(const In& x, const NearestSpdOptions& options = {}, std::sour
 
 struct NullSpaceOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // An orthonormal basis (columns) of the vectors that each matrix takes to zero: the right singular vectors of values
-// up to rtol times the largest. How many there are depends on the values; a stack of matrices must have one rank.
+// up to rtol times the largest, or atol. How many there are depends on the values; a stack of matrices must have one
+// rank.
 Tensor null_space(const In& x, const NullSpaceOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct OrthOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // An orthonormal basis (columns) of the range of each matrix: the left singular vectors of values above rtol times
-// the largest. How many there are depends on the values; a stack of matrices must have one rank.
+// the largest and atol. How many there are depends on the values; a stack of matrices must have one rank.
 Tensor orth(const In& x, const OrthOptions& options = {}, std::source_location where = std::source_location::current());
 
 // The products x1[..., i] x2[..., j] of all pairs of elements of two vectors; leading axes broadcast. Nothing is
@@ -314,6 +321,7 @@ struct PinvOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
 Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
@@ -331,10 +339,11 @@ PolarResult polar(const In& x, const PolarOptions& options = {}, std::source_loc
 
 struct ProjectorOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
+  double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
-// The orthogonal projector onto the range of each matrix, [..., m, m]: singular values up to rtol times the largest
-// do not count.
+// The orthogonal projector onto the range of each matrix, [..., m, m]: singular values up to rtol times the largest,
+// or atol, do not count.
 Tensor projector(const In& x, const ProjectorOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct QrOptions {
@@ -413,6 +422,7 @@ struct SolveOptions {
   std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
   std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
   std::string_view method = "auto";  // How A is factored; auto goes by its structure. cholesky and ldl take the Hermitian part of A.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The solution x of x1 x = x2 for square x1, one vector (1-d x2) or matrices; leading axes broadcast. Answers are
 // improved with residuals in twice the precision; a matrix that is singular to working precision is refused with the

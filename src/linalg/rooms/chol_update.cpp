@@ -7,6 +7,7 @@
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/solving.hpp"
+#include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
 #include "ops/reduce.hpp"
 
@@ -16,16 +17,23 @@ namespace {
 
 using namespace linalg;
 
+// Axes of x2 that are no batch: one vector, or a matrix of columns.
+std::int64_t trailing(const Call& c) {
+  return c.attr(1).flag() ? 2 : 1;
+}
 Dims batch_both(const Call& c) {
-  return broadcast(batch_of(c.in[0]), batch_of(c.in[1], 1));
+  return broadcast(batch_of(c.in[0]), batch_of(c.in[1], trailing(c)));
 }
 
 void infer(Call& c) {
   const std::int64_t n = square_size(c.in[0], "x1");
   const Tensor& x = c.in[1];
-  if (x.ndim() == 0 || x.shape().back() != n)
-    refuse<ShapeError>("WP-SHP-017", say("x2 must be [..., n] for x1 [..., n, n]; got x1 ", c.in[0].shape(), ", x2 ",
-                                         x.shape(), "."));
+  const std::int64_t own = trailing(c);
+  if (x.ndim() < own || x.shape()[x.shape().size() - static_cast<std::size_t>(own)] != n)
+    refuse<ShapeError>("WP-SHP-017",
+                       say("x2 must be [..., n", own == 2 ? ", k" : "", "] for x1 [..., n, n]; got x1 ",
+                           c.in[0].shape(), ", x2 ", x.shape(), "."),
+                       own == 1 ? "With columns = true, x2 is [..., n, k]." : "");
   c.key = float_result(common_dtype(c));
   Dims shape = batch_both(c);
   shape.push_back(n);
@@ -102,13 +110,28 @@ class Factor {
   std::vector<T> x_;
 };
 
-// L′ of one member, row-major.
+// What is left of L·Lᴴ along the columns of X: the least eigenvalue of 1 − YᴴY with L·Y = X. Not positive: L·Lᴴ −
+// X·Xᴴ is not definite.
 template <class T>
-Verdict update(std::int64_t n, kernels::View<T> given, kernels::View<T> vector, bool downdate, T* l) {
+double left_along(std::int64_t n, std::int64_t k, const T* l, std::vector<T> x) {
+  if (n == 0 || k == 0) return 1;
+  kernels::solve_triangular<T>({false, false}, n, k, {l, n, 1}, {x.data(), k, 1});
+  if (k == 1) {
+    const double norm = kernels::norms<T>(n, 1, {x.data(), 1, 1}).frobenius;
+    return (1 - norm) * (1 + norm);
+  }
+  const Spectral<T> y(n, k, {x.data(), k, 1}, Parts::values);
+  return y.finite() && y.converged() ? (1 - y.sigma()[0]) * (1 + y.sigma()[0]) : -1;
+}
+
+// L′ of one member, row-major: one column of X after the other. Where the last matrix is definite, so are all before.
+template <class T>
+Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::View<T> vectors, bool downdate,
+               T* l) {
   Verdict v;
   v.method = Method::cholesky;
   v.structure = Structure::spd;
-  std::vector<T> x(static_cast<std::size_t>(n));
+  std::vector<T> x;
   double largest = 0;
   bool finite = true;
   const auto take = [&](T e) {
@@ -119,7 +142,7 @@ Verdict update(std::int64_t n, kernels::View<T> given, kernels::View<T> vector, 
     return e;
   };
   for (std::int64_t i = 0; i < n; ++i) {
-    x[static_cast<std::size_t>(i)] = take(vector.data[i * vector.rows]);
+    for (std::int64_t j = 0; j < k; ++j) x.push_back(take(vectors.data[i * vectors.rows + j * vectors.columns]));
     for (std::int64_t j = 0; j < n; ++j)
       l[i * n + j] = j <= i ? take(given.data[i * given.rows + j * given.columns]) : T(0);
   }
@@ -129,15 +152,21 @@ Verdict update(std::int64_t n, kernels::View<T> given, kernels::View<T> vector, 
   if (largest > 0) std::frexp(largest, &e);
   for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], -e);
   for (T& y : x) y = times_power(y, -e);
-  Factor<T> factor(n, l, std::move(x));
-  if (!downdate) {
-    factor.add();
-  } else {
-    const double u = std::numeric_limits<typename kernels::RealOf<T>::type>::epsilon() / 2, rest = factor.subtract();
-    v.rcond = std::max(rest, 0.0);  // what is left of the part of L·Lᴴ along x
-    v.forward_error = n > 0 ? u / v.rcond : 0;
-    v.digits = digits_of(v.forward_error, u);
-    v.status = rest < 0 ? Status::not_spd : status_of(v.digits, -1, u);
+  double rest = downdate ? left_along<T>(n, k, l, x) : 1;
+  for (std::int64_t j = 0; j < k && rest > 0; ++j) {
+    std::vector<T> column;
+    for (std::int64_t i = 0; i < n; ++i) column.push_back(x[static_cast<std::size_t>(i * k + j)]);
+    Factor<T> factor(n, l, std::move(column));
+    if (!downdate)
+      factor.add();
+    else if (factor.subtract() < 0)
+      rest = -1;
+  }
+  if (downdate) {
+    v.rcond = std::max(rest, 0.0);
+    v.forward_error = n > 0 ? kUnit<T> / v.rcond : 0;
+    v.digits = digits_of(v.forward_error, kUnit<T>);
+    v.status = rest > 0 ? status_of(v.digits, -1, kUnit<T>) : Status::not_spd;
     if (v.status == Status::singular) v.status = Status::not_spd;
   }
   for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], e);
@@ -147,11 +176,12 @@ Verdict update(std::int64_t n, kernels::View<T> given, kernels::View<T> vector, 
 template <class T>
 void run(const Call& c, const Tensor& a, const Tensor& x, Diagnosis::State& state, const Result& out) {
   const std::int64_t n = a.shape().back();
-  const Stack<T> factors(a, state.batch), vectors(x, state.batch, 1);
+  const Stack<T> factors(a, state.batch), vectors(x, state.batch, trailing(c));
+  const std::int64_t k = trailing(c) == 2 ? x.shape().back() : 1;
   for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
     T* const to = out.data<T>() + i * n * n;
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
-    v = update<T>(n, factors[i], vectors[i], c.attr(0).flag(), to);
+    v = update<T>(n, k, factors[i], vectors[i], c.attr(0).flag(), to);
     if (v.status > Status::ill_conditioned) fill_nan(to, n * n);
   });
 }
@@ -164,17 +194,18 @@ void forward(Call& c) {
   Result out(c.out[0], work);
   with_float(work, [&]<class T>(T) { run<T>(c, a, x, *state, out); });
   out.finish();
-  settle(c, std::move(state), policy_of(c, 1),
+  settle(c, std::move(state), policy_of(c, 2),
          "The matrix without x2 is not positive definite: factor it anew with cholesky, or subtract less.");
 }
 
 // The lower triangle of x1's member; all of x2's.
 void flow(const FlowQuery& q, Visit visit) {
   const std::int64_t n = q.call.in[0].shape().back();
-  const std::int64_t member =
-      own_member(q.element / (n * n), batch_both(q.call), batch_of(q.call.in[q.input], q.input == 0 ? 2 : 1));
+  const std::int64_t own = q.input == 0 ? 2 : trailing(q.call);
+  const std::int64_t k = q.input == 1 && own == 2 ? q.call.in[1].shape().back() : 1;
+  const std::int64_t member = own_member(q.element / (n * n), batch_both(q.call), batch_of(q.call.in[q.input], own));
   for (std::int64_t i = 0; i < n; ++i) {
-    if (q.input == 1) visit(member * n + i);
+    for (std::int64_t j = 0; j < k && q.input == 1; ++j) visit((member * n + i) * k + j);
     for (std::int64_t j = 0; j <= i && q.input == 0; ++j) visit((member * n + i) * n + j);
   }
 }
@@ -183,8 +214,8 @@ std::vector<Sample> samples() {
   std::vector<Sample> out;
   using Values = std::vector<complex128>;
   const auto add = [&](DType d, const Dims& sl, const Values& l, const Dims& sx, const Values& x,
-                       std::string_view covers, Attr downdate = false, Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, sl, l), sample_tensor(d, sx, x)}, {downdate, if_ill}, covers});
+                       std::string_view covers, Attr downdate = false, Attr if_ill = "raise", Attr columns = false) {
+    out.push_back({{sample_tensor(d, sl, l), sample_tensor(d, sx, x)}, {downdate, columns, if_ill}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_chol_update.params[0].kinds)) {
@@ -195,6 +226,12 @@ std::vector<Sample> samples() {
     add(d, {2, 2}, {2, 7, {1, 1}, 3}, {2}, {{1, 2}, {0, 1}}, {});
     add(d, {2, 2}, {4, 7, {1, 1}, 3}, {2}, {{1, 2}, {0, 1}}, "downdate", true);
   }
+  for (const DType d : {f32, f64, c128})
+    for (const bool downdate : {false, true})
+      add(d, {3, 3}, {5, 7, 7, 1, 6, 7, 1, 3, 7}, {3, 2}, {1, 1, 1, 2, 0, 1}, "columns", downdate, "raise", true);
+  add(f64, {2, 2}, {2, 0, 1, 2}, {2, 2}, {1.5, 0, 0, 1.9}, "not positive definite", true, "nan", true);
+  add(f64, {2, 2}, {2, 0, 1, 2}, {3, 2, 1}, {1, 2, 3, 4, 5, 6}, "batches broadcast", false, "raise", true);
+  add(f64, {2, 2}, {2, 0, 1, 2}, {2, 0}, {0}, "columns", true, "raise", true);
   add(f64, {2, 2, 2}, {2, 0, 1, 2, 3, 0, 2, 1}, {2}, {1, 3}, "batches broadcast");
   add(f64, {2, 2}, {1e300, 0, 1e300, 2e300}, {2}, {1e300, 3e300}, "near overflow");
   add(f64, {2, 2}, {2, 0, 1, 2}, {2}, {2, 1}, "not positive definite", true, "nan");
@@ -212,9 +249,11 @@ const Op op_linalg_chol_update = {
     .group = "linear algebra",
     .doc =
         "The Cholesky factor of A + x2 conj(x2)ᵀ, or with downdate = true of A - x2 conj(x2)ᵀ, from the lower factor "
-        "x1 of A in O(n²); leading axes broadcast. A downdate that is not positive definite is refused.",
+        "x1 of A in O(n²) per column; leading axes broadcast. A downdate that is not positive definite is refused.",
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
-    .attrs = {{"downdate", AttrType::boolean, false, "Subtract instead of add."}, policy_attr()},
+    .attrs = {{"downdate", AttrType::boolean, false, "Subtract instead of add."},
+              {"columns", AttrType::boolean, false, "x2 is a matrix of k columns, [..., n, k], and not one vector."},
+              policy_attr()},
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
@@ -222,7 +261,8 @@ const Op op_linalg_chol_update = {
     .flow = flow,
     .saves_inputs = 3,
     .saves_outputs = 1,
-    .branches = {"downdate", "batches broadcast", "near overflow", "not positive definite", "empty", "not finite"},
+    .branches = {"downdate", "columns", "batches broadcast", "near overflow", "not positive definite", "empty",
+                 "not finite"},
     .samples = samples,
 };
 

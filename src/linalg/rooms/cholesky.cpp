@@ -114,6 +114,7 @@ const Op op_linalg_cholesky = {
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
+    .takes_out = true,
     .notes = Notes::gives,
     .flow = [](const FlowQuery& q, Visit visit) { flow_hermitian(q, q.call.attr(1), visit); },
     .saves_outputs = 1,

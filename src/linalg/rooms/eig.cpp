@@ -106,6 +106,39 @@ void run(const Tensor& a, Diagnosis::State& state, const Result& values, const R
   });
 }
 
+// Vectors are off by ‖E‖/sep, the distance of λ from the rest of the matrix (Stewart 1973; as trsna estimates it), in
+// the balanced frame; scaling back spreads that by the ratio of the scales.
+template <class T>
+std::vector<double> vector_errors(std::int64_t n, kernels::View<T> a) {
+  const Prescaled<T> x(n, n, a);
+  std::vector<lapack::Complex<T>> w(static_cast<std::size_t>(n)), left(static_cast<std::size_t>(n * n)), right(left);
+  std::vector<lapack::Real<T>> values(w.size()), sep(w.size());
+  typename lapack::EigOutputs<T>::Balanced balanced;
+  lapack::EigOutputs<T> out{left.data(), n, right.data(), n, values.data(), sep.data()};
+  out.balanced = &balanced;
+  std::vector<double> errors(w.size(), 2.0);
+  if (!x.finite || lapack::eig<T>(lapack::Balance::both, n, x.data.data(), n, w.data(), out) != 0) return errors;
+  const double backward = growth_of_errors(n) * kUnit<T> * static_cast<double>(balanced.norm);
+  for (std::size_t j = 0; j < sep.size(); ++j)
+    if (sep[j] > 0)
+      errors[j] = std::min(2.0, backward / static_cast<double>(sep[j]) * static_cast<double>(balanced.spread));
+  if (n == 1) errors[0] = 0;
+  return errors;
+}
+
+// Neighbours in the order of the values that their errors do not tell apart; low and high are moduli.
+std::vector<Cluster> clusters_of(const complex128* w, const std::vector<double>& error) {
+  std::vector<Cluster> out;
+  for (std::size_t i = 1; i < error.size(); ++i) {
+    if (std::abs(w[i] - w[i - 1]) > 2 * (error[i] + error[i - 1])) continue;
+    const auto at = static_cast<std::int64_t>(i);
+    const double size = std::abs(w[i]), before = std::abs(w[i - 1]);
+    if (out.empty() || out.back().last != at - 1) out.push_back({at - 1, at, before, before});
+    out.back() = {out.back().first, at, std::min(out.back().low, size), std::max(out.back().high, size)};
+  }
+  return out;
+}
+
 void forward(Call& c) {
   const DType work = working_dtype(c.key, c.in[0].shape().back());
   const Tensor a = brought(c.in[0], work);
@@ -117,7 +150,8 @@ void forward(Call& c) {
   values.finish();
   if (both) vectors.finish();
   const double rounding = real_of(work) != real_of(complex_of(c.key)) ? round_off(complex_of(c.key)) : 0;
-  state->spectrum = [known = std::move(known), w = packed(c.out[0], c128), rounding](std::int64_t member, Member& m) {
+  state->spectrum = [known = std::move(known), w = packed(c.out[0], c128), a, both, batch = state->batch, work,
+                     rounding](std::int64_t member, Member& m) {
     const Sensitivity& s = known[static_cast<std::size_t>(member)];
     const auto n = static_cast<std::int64_t>(s.error.size());
     if (n == 0) return;
@@ -126,6 +160,12 @@ void forward(Call& c) {
     for (std::size_t i = 0; i < error.size(); ++i) error[i] += rounding * std::abs(at[i]);
     m.value_error = Tensor::from(error, {n});
     m.eigenvalue_condition = Tensor::from(s.condition, {n});
+    m.clusters = clusters_of(at, error);
+    if (!both) return;
+    std::vector<double> off;
+    with_float(work, [&]<class T>(T) { off = vector_errors<T>(n, Stack<T>(a, batch)[member]); });
+    for (double& e : off) e = std::min(2.0, e + rounding);
+    m.vector_error = Tensor::from(off, {n});
   };
   settle(c, std::move(state), policy_of(c, 0),
          "Its eigenvalues depend on the last digit of the matrix: use schur, or eigh if it should be symmetric.");

@@ -72,6 +72,7 @@ const Op op_linalg_inv = {
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
+    .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
     .saves_outputs = 1,

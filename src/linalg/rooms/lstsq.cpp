@@ -176,6 +176,7 @@ const Op op_linalg_lstsq = {
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
+    .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
     .saves_inputs = 3,

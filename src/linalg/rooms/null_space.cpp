@@ -15,20 +15,21 @@ using namespace linalg;
 
 // The rank that all members have. What members have none, or cannot be stacked, is refused.
 template <class T>
-std::int64_t common_rank(const std::vector<std::unique_ptr<Spectral<T>>>& all, double rtol, std::int64_t most) {
+std::int64_t common_rank(const std::vector<std::unique_ptr<Spectral<T>>>& all, Cutoff cutoff, std::int64_t most) {
   std::int64_t rank = -1, first = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i]) continue;
-    const std::int64_t here = rank_of(*all[i], rtol);
+    const std::int64_t here = rank_of(*all[i], cutoff);
     if (rank < 0) {
       rank = here;
       first = static_cast<std::int64_t>(i);
     }
     if (here != rank)
-      refuse<ShapeError>("WP-SHP-009",
-                         say("matrix ", first, " has rank ", rank, ", matrix ", i, " has rank ", here,
-                             ": their bases differ in shape and cannot be stacked."),
-                         "Take the matrices one by one, or give rtol; projector has one shape for all ranks.");
+      refuse<ShapeError>(
+          "WP-SHP-009",
+          say("matrix ", first, " has rank ", rank, ", matrix ", i, " has rank ", here,
+              ": their bases differ in shape and cannot be stacked."),
+          "Take the matrices one by one, or give rtol or atol; projector has one shape for all ranks.");
   }
   return rank < 0 ? most : rank;
 }
@@ -46,7 +47,7 @@ void put(const Spectral<T>& svd, const Tensor& out, std::int64_t member, bool nu
 }
 
 template <class T>
-void run(Call& c, const Tensor& a, Diagnosis::State& state, double rtol, bool null) {
+void run(Call& c, const Tensor& a, Diagnosis::State& state, Cutoff cutoff, bool null) {
   using R = typename kernels::RealOf<T>::type;
   const Dims& shape = a.shape();
   const std::int64_t m = shape[shape.size() - 2], n = shape.back();
@@ -58,10 +59,10 @@ void run(Call& c, const Tensor& a, Diagnosis::State& state, double rtol, bool nu
     v.method = Method::svd;
     v.status = !svd->finite() ? Status::nonfinite_input : !svd->converged() ? Status::not_converged : Status::ok;
     if (v.status != Status::ok) return;
-    judge_subspace(*svd, rank_of(*svd, rtol), v);
+    judge_subspace(*svd, rank_of(*svd, cutoff), v);
     all[static_cast<std::size_t>(i)] = std::move(svd);
   });
-  const std::int64_t rank = common_rank(all, rtol, std::min(m, n));
+  const std::int64_t rank = common_rank(all, cutoff, std::min(m, n));
   Dims out = state.batch;
   out.push_back(null ? n : m);
   out.push_back(null ? n - rank : rank);
@@ -83,18 +84,18 @@ void forward(Call& c, bool null) {
   c.key = float_result(x.dtype());
   const std::int64_t longest = std::max(x.shape()[x.shape().size() - 2], x.shape().back());
   const DType work = working_dtype(c.key, longest);
-  const double rtol = tolerance_of(c, 0, c.key, longest);
+  const Cutoff cutoff = cutoff_of(c, 0, c.key, longest);
   auto state = new_state(c, batch_of(x));
   const Tensor a = brought(x, work);
-  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, rtol, null); });
-  settle(c, std::move(state), policy_of(c, 1), kSubspaceAdvice);
+  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, cutoff, null); });
+  settle(c, std::move(state), policy_of(c, 2), kSubspaceAdvice);
 }
 
 std::vector<Sample> samples(const Op& op) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
-                       Attr rtol = {}, Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, shape, v)}, {rtol, if_ill}, covers});
+                       Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
+    out.push_back({{sample_tensor(d, shape, v)}, {rtol, atol, if_ill}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds)) {
@@ -108,6 +109,7 @@ std::vector<Sample> samples(const Op& op) {
   add(f64, {2, 2, 2}, {1, 2, 2, 4, 1, 1, 1, 1}, "a batch");
   add(f64, {2, 2}, {0, 0, 0, 0}, "rank 0");
   add(f64, {2, 2}, {1, 0, 0, 0.01}, "rtol drops a singular value", 0.1);
+  add(f64, {2, 2}, {1, 0, 0, 0.01}, "atol drops a singular value", {}, "raise", 0.1);
   add(f64, {2, 2}, {1e300, 1e300, 1e300, 1e300}, "far from 1");
   add(f64, {0, 3}, {0}, "empty");
   add(f64, {3, 0}, {0}, "empty");
@@ -116,12 +118,20 @@ std::vector<Sample> samples(const Op& op) {
 }
 
 Op basis(Op op) {
-  op.attrs = {rtol_attr(), policy_attr()};
+  op.attrs = {rtol_attr(), atol_attr(), policy_attr()};
   op.infer = no_outputs;
   op.saves_inputs = 1;
   op.saves_outputs = 1;
-  op.branches = {"wide",       "tall",  "rank deficient", "a batch", "rank 0", "rtol drops a singular value",
-                 "far from 1", "empty", "not finite"};
+  op.branches = {"wide",
+                 "tall",
+                 "rank deficient",
+                 "a batch",
+                 "rank 0",
+                 "rtol drops a singular value",
+                 "atol drops a singular value",
+                 "far from 1",
+                 "empty",
+                 "not finite"};
   return of_matrices(std::move(op));
 }
 
@@ -131,7 +141,8 @@ const Op op_linalg_null_space = basis({
     .name = "null_space",
     .doc =
         "An orthonormal basis (columns) of the vectors that each matrix takes to zero: the right singular vectors of "
-        "values up to rtol times the largest. How many there are depends on the values; a stack of matrices must "
+        "values up to rtol times the largest, or atol. How many there are depends on the values; a stack of matrices "
+        "must "
         "have one rank.",
     .forward = [](Call& c) { forward(c, true); },
     .samples = [] { return samples(op_linalg_null_space); },
@@ -141,7 +152,8 @@ const Op op_linalg_orth = basis({
     .name = "orth",
     .doc =
         "An orthonormal basis (columns) of the range of each matrix: the left singular vectors of values above rtol "
-        "times the largest. How many there are depends on the values; a stack of matrices must have one rank.",
+        "times the largest and atol. How many there are depends on the values; a stack of matrices must have one "
+        "rank.",
     .forward = [](Call& c) { forward(c, false); },
     .samples = [] { return samples(op_linalg_orth); },
 });

@@ -99,6 +99,7 @@ const Op op_linalg_pinv = {
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
+    .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
     .saves_inputs = 1,

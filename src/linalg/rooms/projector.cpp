@@ -20,8 +20,8 @@ void infer(Call& c) {
 
 void forward(Call& c) {
   const Dims& s = c.in[0].shape();
-  const double rtol = tolerance_of(c, 0, c.key, std::max(s[s.size() - 2], s.back()));
-  const Advice advice{policy_of(c, 1), kSubspaceAdvice};
+  const Cutoff cutoff = cutoff_of(c, 0, c.key, std::max(s[s.size() - 2], s.back()));
+  const Advice advice{policy_of(c, 2), kSubspaceAdvice};
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) {
     const Spectral<T> svd(job.m, job.n, job.a);
     job.verdict.method = Method::svd;
@@ -29,7 +29,7 @@ void forward(Call& c) {
       job.verdict.status = Status::not_converged;
       return;
     }
-    const std::int64_t rank = rank_of(svd, rtol);
+    const std::int64_t rank = rank_of(svd, cutoff);
     judge_subspace(svd, rank, job.verdict);
     const Dense<T> basis(job.m, rank, svd.u());
     job.put(recombined(basis, std::vector<typename Dense<T>::Real>(static_cast<std::size_t>(rank), 1)));
@@ -39,8 +39,8 @@ void forward(Call& c) {
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
-                       Attr rtol = {}, Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, shape, v)}, {rtol, if_ill}, covers});
+                       Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
+    out.push_back({{sample_tensor(d, shape, v)}, {rtol, atol, if_ill}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_projector.params[0].kinds))
@@ -52,6 +52,7 @@ std::vector<Sample> samples() {
   add(f64, {2, 2, 1}, {1, 2, 3, -4}, "a batch");
   add(f64, {2, 2}, {0, 0, 0, 0}, "rank 0");
   add(f64, {2, 2}, {1, 0, 0, 0.01}, "rtol drops a singular value", 0.1);
+  add(f64, {2, 2}, {1, 0, 0, 0.01}, "atol drops a singular value", {}, "raise", 0.1);
   add(f64, {2, 1}, {3e300, 4e300}, "far from 1");
   add(f64, {2, 0}, {0}, "empty");
   add(f64, {2, 2}, {1, HUGE_VAL, 0, 1}, "not finite", {}, "nan");
@@ -64,14 +65,14 @@ const Op op_linalg_projector = of_matrices({
     .name = "projector",
     .doc =
         "The orthogonal projector onto the range of each matrix, [..., m, m]: singular values up to rtol times the "
-        "largest do not count.",
-    .attrs = {rtol_attr(), policy_attr()},
+        "largest, or atol, do not count.",
+    .attrs = {rtol_attr(), atol_attr(), policy_attr()},
     .infer = infer,
     .forward = forward,
     .saves_inputs = 1,
     .saves_outputs = 1,
-    .branches = {"tall", "wide", "rank deficient", "a batch", "rank 0", "rtol drops a singular value", "far from 1",
-                 "empty", "not finite"},
+    .branches = {"tall", "wide", "rank deficient", "a batch", "rank 0", "rtol drops a singular value",
+                 "atol drops a singular value", "far from 1", "empty", "not finite"},
     .samples = samples,
 });
 

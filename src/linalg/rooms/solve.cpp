@@ -79,6 +79,7 @@ const Op op_linalg_solve = {
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
+    .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
     .saves_inputs = 1,

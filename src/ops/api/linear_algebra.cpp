@@ -94,14 +94,14 @@ Tensor cho_solve(const In& x1, const In& x2, const ChoSolveOptions& options, std
 
 Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.downdate), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.downdate), Attr(options.columns), Attr(options.if_ill)};
   return call1(op_linalg_chol_update, Inputs(in), attrs, Place(where));
 }
 
 Tensor cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
-  return call1(op_linalg_cholesky, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_cholesky, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor cond(const In& x, const CondOptions& options, std::source_location where) {
@@ -182,7 +182,7 @@ Tensor householder_product(const In& x, const In& tau, const HouseholderProductO
 Tensor inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
-  return call1(op_linalg_inv, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_inv, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor kron(const In& x1, const In& x2, std::source_location where) {
@@ -218,7 +218,7 @@ Tensor low_rank(const In& x, std::int64_t rank, const LowRankOptions& options, s
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
-  return call1(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_lstsq, Inputs(in), attrs, Place(where), options.out);
 }
 
 LuResult lu(const In& x, const LuOptions& options, std::source_location where) {
@@ -272,13 +272,13 @@ Tensor nearest_spd(const In& x, const NearestSpdOptions& options, std::source_lo
 
 Tensor null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   return call1(op_linalg_null_space, Inputs(in), attrs, Place(where));
 }
 
 Tensor orth(const In& x, const OrthOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   return call1(op_linalg_orth, Inputs(in), attrs, Place(where));
 }
 
@@ -290,7 +290,7 @@ Tensor outer(const In& x1, const In& x2, std::source_location where) {
 Tensor pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
-  return call1(op_linalg_pinv, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_pinv, Inputs(in), attrs, Place(where), options.out);
 }
 
 PolarResult polar(const In& x, const PolarOptions& options, std::source_location where) {
@@ -302,7 +302,7 @@ PolarResult polar(const In& x, const PolarOptions& options, std::source_location
 
 Tensor projector(const In& x, const ProjectorOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   return call1(op_linalg_projector, Inputs(in), attrs, Place(where));
 }
 
@@ -350,7 +350,7 @@ SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_lo
 Tensor solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
-  return call1(op_linalg_solve, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_solve, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor solve_banded(const In& ab, const In& b, std::int64_t l, std::int64_t u, const SolveBandedOptions& options, std::source_location where) {
@@ -418,7 +418,7 @@ Diagnosed<Tensor> cho_solve(const In& x1, const In& x2, const ChoSolveOptions& o
 
 Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.downdate), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.downdate), Attr(options.columns), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_chol_update, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -426,7 +426,7 @@ Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOption
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_cholesky, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_cholesky, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
@@ -503,7 +503,7 @@ Diagnosed<Tensor> householder_product(const In& x, const In& tau, const Househol
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
@@ -538,7 +538,7 @@ Diagnosed<Tensor> low_rank(const In& x, std::int64_t rank, const LowRankOptions&
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
@@ -586,14 +586,14 @@ Diagnosed<Tensor> nearest_spd(const In& x, const NearestSpdOptions& options, std
 
 Diagnosed<Tensor> null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_null_space, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> orth(const In& x, const OrthOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_orth, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -601,7 +601,7 @@ Diagnosed<Tensor> orth(const In& x, const OrthOptions& options, std::source_loca
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
@@ -614,7 +614,7 @@ Diagnosed<PolarResult> polar(const In& x, const PolarOptions& options, std::sour
 
 Diagnosed<Tensor> projector(const In& x, const ProjectorOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_projector, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -664,7 +664,7 @@ Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
