@@ -472,10 +472,11 @@ TYPED_TEST(Factors, ProductsSetAddAndSubtractIntoAnyLayoutWithTheSameBits) {
           ASSERT_LE(std::abs(error),
                     static_cast<double>(s.k + 2) * unit_roundoff<T> * static_cast<double>(4 * s.k + 4));
         }
+      if (s.m * s.n * s.k == 0) continue;  // nothing has no last row
       // Backward rows and columns of C.
       gemm<T>(s.m, s.n, s.k, View<T>(a.view()).reversed(s.m, s.k), View<T>(b.view()).reversed(s.k, s.n),
               back.view().reversed(s.m, s.n));
-      if (into == Into::set && s.m * s.n > 0 && s.k > 0) {
+      if (into == Into::set) {
         EXPECT_LE(std::abs(back(0, 0) - c(0, 0)), static_cast<double>(s.k) * unit_roundoff<T> * 16);
       }
     }
