@@ -4,6 +4,8 @@
 #include "wellposed/creation.hpp"
 #include "wellposed/dtype.hpp"
 #include "wellposed/error.hpp"
+#include "wellposed/gradcheck.hpp"
+#include "wellposed/gradient_tape.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ints.hpp"
 #include "wellposed/io.hpp"

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/walk.hpp"
+#include "ops/derivative.hpp"
 #include "tensor/note.hpp"
 
 namespace wp {
@@ -151,7 +152,28 @@ Op elementwise(Op op) {
   op.infer = infer_elementwise;
   if (!op.forward) op.forward = forward_elementwise;
   if (!op.flow) op.flow = flow_elementwise;
+  if (op.partial && !op.vjp) op.vjp = vjp_partials;
+  if (op.partial && !op.jvp) op.jvp = jvp_partials;
   return op;
+}
+
+Tensor run_fused(const simd::Loops& loops, const Tensor& a, const Tensor& b) {
+  const detail::Node &x = *a.node(), &y = *b.node();
+  const simd::Loop& loop = row(loops, y.dtype);
+  if (x.dtype != y.dtype || loop.in != y.dtype || !x.contiguous || !y.contiguous || !(x.shape == y.shape)) return {};
+  if (!loop.fn[0]) return {};
+  Tensor out = Tensor::adopt(detail::make_like(y, y.dtype));
+  simd::Status status;
+  if (y.size <= kernels::kGrain) {
+    void* p[] = {x.data, y.data, out.node()->data};
+    loop.active()(p, y.size, &status);
+  } else {
+    kernels::Operand operands[] = {{x.data, x.dtype, x.dtype, x.strides},
+                                   {y.data, y.dtype, y.dtype, y.strides},
+                                   {out.node()->data, y.dtype, y.dtype, out.strides()}};
+    status.bits |= kernels::walk(y.shape, operands, 3, loop.active());
+  }
+  return status.bits ? Tensor() : out;
 }
 
 namespace {

@@ -6,6 +6,8 @@
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/scan.hpp"
+#include "ops/derivative.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 namespace {
@@ -29,6 +31,15 @@ std::vector<AttrSpec> reduction_attrs(std::vector<AttrSpec> more) {
 
 Dims reduced_output(const Call& c) {
   return reduced_shape(c.in[0].shape(), reduced_axes(c.attr(0), c.in[0].ndim()), c.attr(1).flag());
+}
+
+Tensor with_axes(const Saved& s, const Tensor& reduced) {
+  const Dims& whole = s.shape(0);
+  const auto ndim = static_cast<std::int64_t>(whole.size());
+  return reshape(reduced, reduced_shape(whole, reduced_axes(s.attr(0), ndim), true));
+}
+Tensor spread(const Saved& s, const Tensor& reduced) {
+  return broadcast_to(with_axes(s, reduced), s.shape(0));
 }
 
 void need_nonempty(const Call& c) {

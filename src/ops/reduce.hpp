@@ -31,6 +31,11 @@ void flow_reduction(const FlowQuery& q, Visit visit);
 // Refuses an empty run: max of nothing has no value.
 void need_nonempty(const Call& c);
 
+// For derivatives: a value per run, in the shape of the result, with the reduced axes kept as 1; and given to every
+// element of its run.
+Tensor with_axes(const Saved& s, const Tensor& reduced);
+Tensor spread(const Saved& s, const Tensor& reduced);
+
 // Standard samples: matrices and a 3-d tensor over various axes, for each dtype kind the parameter takes.
 std::vector<Sample> reduction_samples(const Op& op, const std::vector<double>& values, std::vector<Attr> more = {});
 // A tensor of these values.

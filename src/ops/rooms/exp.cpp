@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_exp;
@@ -35,6 +37,7 @@ const Op op_exp = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return s.out[0]; },
     .saves_outputs = 1,
     .branches = {"overflow: inf", "underflow: 0", "x = inf", "x = -inf"},
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_square;
@@ -28,6 +30,7 @@ const Op op_square = elementwise({
     .doc = "x * x, element by element. Integers wrap around.",
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
+    .partial = [](const Saved& s, std::size_t) { return multiply(2, s.in[0]); },
     .saves_inputs = 1,
     .branches = {"wraps in i8", "overflow: inf", "x = inf"},
     .samples = samples,

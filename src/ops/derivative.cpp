@@ -1,0 +1,87 @@
+#include "ops/derivative.hpp"
+
+#include "ops/dispatch.hpp"
+#include "ops/elementwise.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp {
+
+Tensor conj_of(const Tensor& x) {
+  return is_complex(x.dtype()) ? conj(x) : x;
+}
+Tensor zeros_for(const Fact& fact) {
+  return zeros(fact.shape, {.dtype = fact.dtype});
+}
+
+Tensor sum_to(const Tensor& x, const Dims& shape) {
+  if (x.shape() == shape) return x;
+  const std::size_t extra = x.shape().size() - shape.size();
+  Dims axes;
+  for (std::size_t k = 0; k < x.shape().size(); ++k)
+    if (k < extra || (shape[k - extra] == 1 && x.shape()[k] != 1)) axes.push_back(static_cast<std::int64_t>(k));
+  return reshape(sum(x, {.axis = axes}), shape);
+}
+
+Tensors vjp_partials(const Backward& b) {
+  Tensors all(b.in.size());
+  if (b.op.fused && !b.recorded()) {
+    all[0] = run_fused(*b.op.fused, b.g(), b.op.saves_outputs ? b.out[0] : b.in[0]);
+    if (all[0].defined()) return all;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!b.wants(i)) continue;
+    const Tensor slope = b.op.partial(b, i);
+    all[i] = slope.defined() ? multiply(b.g(), conj_of(slope)) : zeros_for(b.facts[i]);
+  }
+  return all;
+}
+
+Tensors jvp_partials(const Forward& f) {
+  Tensor t;
+  for (std::size_t i = 0; i < f.in.size(); ++i) {
+    if (!f.tangents[i].defined()) continue;
+    const Tensor slope = f.op.partial(f, i);
+    if (!slope.defined()) continue;
+    Tensor term = multiply(f.tangents[i], slope);
+    t = t.defined() ? add(t, term) : std::move(term);
+  }
+  return {t.defined() ? t : zeros_for(f.output(0))};
+}
+
+namespace {
+
+Tensors call_with(const Forward& f, std::span<const Tensor* const> in) {
+  return call(f.op, Inputs(in.data(), in.size()), f.attrs, f.place);
+}
+
+}  // namespace
+
+Tensors jvp_linear(const Forward& f) {
+  std::vector<Tensor> zero(f.in.size());
+  std::vector<const Tensor*> in(f.in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i] = f.tangents[i].defined() ? &f.tangents[i] : &f.in[i];
+    if (f.tangents[i].defined() || !f.in[i].defined() || !is_floating(f.in[i].dtype())) continue;
+    zero[i] = zeros_like(f.in[i]);
+    in[i] = &zero[i];
+  }
+  return call_with(f, in);
+}
+
+Tensors jvp_multilinear(const Forward& f) {
+  Tensors sums;
+  for (std::size_t k = 0; k < f.in.size(); ++k) {
+    if (!f.tangents[k].defined()) continue;
+    std::vector<const Tensor*> in(f.in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = i == k ? &f.tangents[i] : &f.in[i];
+    Tensors term = call_with(f, in);
+    if (sums.empty())
+      sums = std::move(term);
+    else
+      for (std::size_t o = 0; o < sums.size(); ++o) sums[o] = add(sums[o], term[o]);
+  }
+  return sums;
+}
+
+}  // namespace wp
