@@ -20,27 +20,23 @@ class RuleCall : public Backward {
   RuleCall(Reverse& pass, std::size_t step, const Saved& saved, std::span<const Tensor> cotangents,
            std::span<const bool> wanted)
       : Backward(saved, cotangents, wanted), pass_(pass), step_(step) {}
-  Tensors cotangents_at(std::span<const Tensor> outputs, std::span<const Tensor> inputs) const override {
-    return pass_.replayed_cotangents(step_, outputs, inputs);
-  }
-  std::vector<Tensors> directional(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
-                                   int order) const override {
+  std::vector<Tensors> taylor(const Variation& at, const Variation& along, int order) const override {
     const std::size_t split = out.size();
-    std::vector<Tensor> point(out.begin(), out.end()), direction(outputs.begin(), outputs.end());
-    point.insert(point.end(), in.begin(), in.end());
-    direction.resize(split);
-    direction.insert(direction.end(), inputs.begin(), inputs.end());
-    direction.resize(point.size());
-    const auto f = [&](const std::vector<Tensor>& at) {
-      std::vector<Tensor> moved(at.begin() + static_cast<std::ptrdiff_t>(split), at.end());
-      for (std::size_t i = 0; i < moved.size(); ++i)
-        if (!direction[split + i].defined()) moved[i] = Tensor();
-      const Tensors c = pass_.replayed_cotangents(step_, {at.data(), split}, moved);
+    std::vector<Tensor> point(split + in.size()), direction(split + in.size());
+    const auto given = [](const Tensors& t, std::size_t i) { return i < t.size() ? t[i] : Tensor(); };
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      const bool output = i < split;
+      const std::size_t k = output ? i : i - split;
+      point[i] = given(output ? at.outputs : at.inputs, k);
+      direction[i] = given(output ? along.outputs : along.inputs, k);
+      if (!point[i].defined() && (output || direction[i].defined())) point[i] = output ? out[k] : in[k];
+    }
+    const auto f = [&](const std::vector<Tensor>& x) {
+      const Tensors c = pass_.replayed_cotangents(step_, {x.data(), split}, {x.data() + split, x.size() - split});
       return std::vector<Tensor>(c.begin(), c.end());
     };
     std::vector<Tensors> all;
-    for (std::vector<Tensor>& d : taylor(f, point, direction, order)) all.emplace_back(d.begin(), d.end());
-    all.erase(all.begin());
+    for (std::vector<Tensor>& d : autodiff::taylor(f, point, direction, order)) all.emplace_back(d.begin(), d.end());
     return all;
   }
   std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }

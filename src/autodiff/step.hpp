@@ -35,8 +35,7 @@ struct Step {
 // A rule that is asked outside of a way back: there is nothing that comes after.
 struct Alone : Backward {
   using Backward::Backward;
-  Tensors cotangents_at(std::span<const Tensor>, std::span<const Tensor>) const override { none(); }
-  std::vector<Tensors> directional(std::span<const Tensor>, std::span<const Tensor>, int) const override { none(); }
+  std::vector<Tensors> taylor(const Variation&, const Variation&, int) const override { none(); }
   std::optional<bool> verify() const noexcept override { return false; }
   bool recorded() const noexcept override { return true; }
   void find(Finding f) const override { report(f); }

@@ -27,6 +27,11 @@ struct Saved {
   const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
 };
 
+// Outputs and inputs of a call, each may be undefined.
+struct Variation {
+  Tensors outputs, inputs;
+};
+
 struct Backward : Saved {
   std::span<const Tensor> cotangents;  // one per output; undefined: structurally zero
   std::span<const bool> wanted;        // the inputs whose cotangents are asked for
@@ -35,13 +40,10 @@ struct Backward : Saved {
   virtual ~Backward() = default;
   const Tensor& g() const noexcept { return cotangents[0]; }
   bool wants(std::size_t input) const noexcept { return wanted[input]; }
-  // The cotangents if the outputs (and the inputs, where they are used again) had been these; undefined: as they
-  // were. Everything that comes after this call is computed again. Throws where it was not kept.
-  virtual Tensors cotangents_at(std::span<const Tensor> outputs, std::span<const Tensor> inputs) const = 0;
-  // The first `order` derivatives of cotangents_at along these directions; undefined: stays. Rules at repeated
-  // singular values need them: the cotangents alone do not contain the answer.
-  virtual std::vector<Tensors> directional(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
-                                           int order) const = 0;
+  // The cotangents had the outputs (and the inputs, where they are used again) been `at`, and their first `order`
+  // derivatives along a direction; undefined: as recorded, not moved. Everything that comes after this call is
+  // computed again. Rules at repeated singular values need it: the cotangents alone do not contain the answer.
+  virtual std::vector<Tensors> taylor(const Variation& at, const Variation& along, int order) const = 0;
   // Whether the caller wants the answer checked: none: where the rule is in doubt.
   virtual std::optional<bool> verify() const noexcept = 0;
   // Whether what the rule computes is itself differentiated.
