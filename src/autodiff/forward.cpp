@@ -4,6 +4,7 @@
 
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
+#include "ops/moves.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::autodiff {
@@ -60,6 +61,7 @@ Tensor Tangents::of(const Tensor& x) const {
 }
 
 void Tangents::after(Call& c) {
+  if (c.op.flow == flow_nothing) return;
   const std::size_t n = c.in.size();
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) any = any || of(c.in[i]).defined();

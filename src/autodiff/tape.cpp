@@ -77,6 +77,7 @@ void Tape::watch(const Tensor& x) {
 }
 
 void Tape::after(Call& c) {
+  if (c.op.flow == flow_nothing) return;
   std::int32_t few[8];
   const std::size_t n = c.in.size();
   std::vector<std::int32_t> many(n > std::size(few) ? n : 0);

@@ -1,0 +1,162 @@
+// Gradients through svd and eigh against closed forms, at every gap from 1 to 0.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "wellposed/wellposed.hpp"
+
+namespace {
+using namespace wp;
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : g_(seed) {}
+  Tensor normal(const Dims& shape) {
+    std::int64_t n = 1;
+    for (const std::int64_t d : shape) n *= d;
+    std::vector<double> v(static_cast<std::size_t>(n));
+    for (double& x : v) x = normal_(g_);
+    return Tensor::from(v, shape);
+  }
+  Tensor orthogonal(std::int64_t m, std::int64_t k) { return linalg::qr(normal({m, k})).Q; }
+
+ private:
+  std::mt19937_64 g_;
+  std::normal_distribution<double> normal_;
+};
+Tensor transposed(const Tensor& x) {
+  return matrix_transpose(x);
+}
+Tensor times(const Tensor& a, const Tensor& b, const Tensor& c) {
+  return matmul(matmul(a, b), c);
+}
+double relative(const Tensor& a, const Tensor& b) {
+  const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
+  return off / std::max(size, 1e-30);
+}
+Tensor row(const Tensor& s) {
+  return expand_dims(s, {.axis = -2});
+}
+
+struct Loss {
+  const char* name;
+  std::function<Tensor(const Tensor& U, const Tensor& S, const Tensor& Vh)> of;
+  std::function<Tensor(const Tensor& A)> exact;  // the gradient
+};
+std::vector<Loss> losses(Draw& d, std::int64_t m, std::int64_t n) {
+  const Tensor M = d.normal({m, m}), N = d.normal({n, n}), K = d.normal({m, n});
+  return {{"tr(M A A')",
+           [=](const Tensor& U, const Tensor& S, const Tensor&) {
+             return sum(M * matmul(U * row(S * S), transposed(U)));
+           },
+           [=](const Tensor& A) { return matmul(M + transposed(M), A); }},
+          {"tr(N A'A)",
+           [=](const Tensor&, const Tensor& S, const Tensor& Vh) {
+             return sum(N * matmul(transposed(Vh) * row(S * S), Vh));
+           },
+           [=](const Tensor& A) { return matmul(A, N + transposed(N)); }},
+          {"<K,AA'A> + <K,A>^2",
+           [=](const Tensor& U, const Tensor& S, const Tensor& Vh) {
+             return sum(K * matmul(U * row(S * S * S), Vh)) + square(sum(K * matmul(U * row(S), Vh)));
+           },
+           [=](const Tensor& A) {
+             const Tensor At = transposed(A), Kt = transposed(K);
+             return times(K, At, A) + times(A, Kt, A) + times(A, At, K) + sum(K * A) * 2 * K;
+           }}};
+}
+std::vector<std::vector<double>> spectra() {
+  std::vector<std::vector<double>> all{{3, 3, 1, 1, .5, .5}, {3, 3, 0, 0, 0, 0}, {2, 1, 0, 0, 0, 0},
+                                       {0, 0, 0, 0, 0, 0},   {2, 2, 2, 2, 2, 2}, {3, 2.5, 2, 1.5, 1, 0.5}};
+  for (int k = 1; k < 16; ++k) {
+    const double g = std::pow(10.0, -k);
+    all.push_back({3, 3 + g, 2, 2 - g / 3, 2 - g / 2, 1});
+    all.push_back({3, 2, 1, g, g / 2, g / 3});
+  }
+  return all;
+}
+
+TEST(SvdGradient, KeepsItsDigitsAtEveryGap) {
+  double worst = 0;
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{6, 6}, {8, 5}, {5, 8}}) {
+    Draw d(static_cast<unsigned>(10 * m + n));
+    const std::int64_t k = std::min(m, n);
+    for (const Loss& loss : losses(d, m, n))
+      for (const bool full : {false, true})
+        for (const std::vector<double>& s : spectra()) {
+          const Tensor A =
+              matmul(d.orthogonal(m, k) * Tensor::from(std::vector<double>(s.begin(), s.begin() + k), {k}),
+                     transposed(d.orthogonal(n, k)));
+          GradientTape tape;
+          tape.watch(A);
+          const auto f = linalg::svd(A, {.full_matrices = full});
+          const std::int64_t r = k;
+          const Tensor U = full && m > k ? matmul(f.U, eye(m, {.n_cols = r})) : f.U;
+          const Tensor Vh = full && n > k ? matmul(eye(r, {.n_cols = n}), f.Vh) : f.Vh;
+          const double e = relative(tape.gradient(loss.of(U, f.S, Vh), A), loss.exact(A));
+          EXPECT_LT(e, 3e-10) << loss.name << " " << m << "x" << n << " " << Tensor::from(s, {6}) << " full " << full;
+          EXPECT_EQ(tape.findings().size(), 0U) << loss.name << " " << Tensor::from(s, {6});
+          worst = std::max(worst, e);
+        }
+  }
+  std::printf("worst relative error %.1e\n", worst);
+}
+TEST(SvdGradient, OfALossThatDependsOnTheBasisOfATieIsRefused) {
+  for (unsigned k = 0; k < 50; ++k) {
+    Draw d(k);
+    const Tensor A = matmul(d.orthogonal(4, 4) * Tensor{3.0, 2.0, 2.0, 1.0}, d.orthogonal(4, 4)),
+                 M = d.normal({4, 4});
+    GradientTape tape;
+    tape.watch(A);
+    const auto f = linalg::svd(A);
+    EXPECT_THROW((void)tape.gradient(sum(M * f.U), A), GaugeError);
+  }
+}
+TEST(SvdGradient, OfALossThatDependsOnSignsIsFoundByVerify) {
+  const Tensor A{{1.0, 2.0}, {3.0, 4.0}};
+  GradientTape tape({.persistent = true});
+  tape.watch(A);
+  const auto f = linalg::svd(A);
+  const Tensor y = sum(f.U), z = sum(f.S);
+  EXPECT_NO_THROW((void)tape.gradient(y, A));
+  EXPECT_THROW((void)tape.gradient(y, A, {.verify = true}), GaugeError);
+  EXPECT_NO_THROW((void)tape.gradient(z, A, {.verify = true}));
+}
+TEST(SvdGradient, AtAKinkIsASubgradientWithAFinding) {
+  const Tensor A{{2.0, 0.0}, {0.0, 2.0}};
+  {
+    GradientTape tape;
+    tape.watch(A);
+    const Tensor g = tape.gradient(sum(linalg::svd(A).S * Tensor{1.0, 0.0}), A);
+    EXPECT_LT(relative(g, Tensor{{0.5, 0.0}, {0.0, 0.5}}), 1e-15);
+    ASSERT_EQ(tape.findings().size(), 1U);
+    EXPECT_EQ(tape.findings()[0].code, "WP-GRD-009");
+  }
+  GradientTape tape;  // s₁ + ⟨K, A⟩: no cotangent shows it
+  tape.watch(A);
+  const auto f = linalg::svd(A);
+  const Tensor K{{1.0, 2.0}, {3.0, 4.0}};
+  (void)tape.gradient(sum(f.S * Tensor{1.0, 0.0}) + sum(K * matmul(f.U * row(f.S), f.Vh)), A);
+  ASSERT_EQ(tape.findings().size(), 1U);
+  EXPECT_EQ(tape.findings()[0].code, "WP-GRD-009");
+}
+TEST(EighGradient, OfMatrixFunctionsIsRightAtRepeatedEigenvalues) {
+  // √A with ⟨W, √A⟩: the gradient G solves √A G + G √A = sym W.
+  double worst = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Draw d(seed);
+    const double g = seed < 16 ? std::pow(10.0, -static_cast<double>(seed)) : 0;
+    const Tensor Q = d.orthogonal(5, 5), W = d.normal({5, 5}), l{1.0, 1.0 + g, 2.0, 2.0, 4.0};
+    const Tensor A = matmul(Q * l, transposed(Q)), S = (A + transposed(A)) * 0.5;
+    GradientTape tape;
+    tape.watch(S);
+    const auto f = linalg::eigh(S);
+    const Tensor root = matmul(f.eigenvectors * row(sqrt(f.eigenvalues)), transposed(f.eigenvectors));
+    const Tensor G = tape.gradient(sum(W * root), S);
+    const Tensor back = matmul(root, G) + matmul(G, root);
+    worst = std::max(worst, relative(back, (W + transposed(W)) * 0.5));
+    EXPECT_LT(relative(back, (W + transposed(W)) * 0.5), 3e-10) << g;
+  }
+  std::printf("worst relative error %.1e\n", worst);
+}
+}  // namespace
