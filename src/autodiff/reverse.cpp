@@ -40,7 +40,11 @@ class RuleCall : public Backward {
     return all;
   }
   std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }
-  bool recorded() const noexcept override { return context().listeners != nullptr; }
+  int depth() const noexcept override {
+    int n = 0;
+    for (const Listener* l = context().listeners; l; l = l->outer) n += l->observer != nullptr;
+    return n;
+  }
   void find(Finding f) const override {
     f.op = op.name;
     f.place = place;

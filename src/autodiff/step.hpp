@@ -37,7 +37,7 @@ struct Alone : Backward {
   using Backward::Backward;
   std::vector<Tensors> taylor(const Variation&, const Variation&, int) const override { none(); }
   std::optional<bool> verify() const noexcept override { return false; }
-  bool recorded() const noexcept override { return true; }
+  int depth() const noexcept override { return 1; }
   void find(Finding f) const override { report(f); }
 
  private:

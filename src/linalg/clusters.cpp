@@ -22,7 +22,7 @@ void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t l
 
 }  // namespace
 
-Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, bool differentiated) {
+Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int terms) {
   const detail::Restore<&Context::listeners> unrecorded;
   context().listeners = nullptr;
   Clusters c;
@@ -37,7 +37,7 @@ Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, bool dif
     const std::size_t first = m * k, end = first + k;
     double most = 0;
     for (std::size_t i = first; i < end; ++i) most = std::max(most, std::fabs(c.s[i]));
-    near[m] = std::pow(u, differentiated ? 1.0 / 4 : 1.0 / 3) * most;
+    near[m] = std::pow(u, 1.0 / (terms + 1)) * most;
     tie[m] = 16 * static_cast<double>(n) * u * most;
     int e = 0;
     std::frexp(most, &e);

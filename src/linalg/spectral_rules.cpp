@@ -140,6 +140,11 @@ class Quotients {
   Tensor tolerance_;
 };
 
+// Two terms of the series keep two thirds of the digits at every gap; each further differentiation needs one more.
+int terms_for(const Backward& b) {
+  return 2 + b.depth();
+}
+
 Tensor leading(const Tensor& x, std::int64_t k) {
   return x.shape().back() == k ? x : Tensor(x[{ellipsis, slice(0, k)}]);
 }
@@ -399,23 +404,24 @@ Tensor of_argument(const Tensor& g, const Attr& uplo) {
 
 Tensors vjp_svd(const Backward& b) {
   const Tensor& s = b.out[1];
-  const bool recorded = b.recorded(), vectors = b.cotangents[0].defined() || b.cotangents[2].defined();
+  const int terms = terms_for(b);
+  const bool vectors = b.cotangents[0].defined() || b.cotangents[2].defined();
   if (s.size() == 0) return {zeros_for(b.facts[0])};
   const std::int64_t n = std::max(b.out[0].shape(-2), b.out[2].shape().back());
-  const Clusters c = clusters_of(s, n, true, recorded);
+  const Clusters c = clusters_of(s, n, true, terms);
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
   if (!vectors) return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c)};
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
   if (!c.any) return {gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c)};
-  return {gradient_at(b, outputs, b.in[0], c, recorded ? 3 : 2)};
+  return {gradient_at(b, outputs, b.in[0], c, terms)};
 }
 
 Tensors vjp_eigh(const Backward& b) {
   const Tensor &values = b.out[0], &v = b.out[1];
-  const bool recorded = b.recorded();
+  const int terms = terms_for(b);
   if (values.size() == 0) return {zeros_for(b.facts[0])};
-  const Clusters c = clusters_of(values, v.shape().back(), false, recorded);
+  const Clusters c = clusters_of(values, v.shape().back(), false, terms);
   Tensor g;
   if (!b.cotangents[1].defined()) {
     g = gradient_of_eigenvalues(b, v, b.cotangents[0], c);
@@ -429,7 +435,7 @@ Tensors vjp_eigh(const Backward& b) {
                                 c.any ? 2 : 0);
       });
     }
-    g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, recorded ? 3 : 2)
+    g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, terms)
               : gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c);
   }
   return {of_argument(g, b.attr(0))};
@@ -438,7 +444,7 @@ Tensors vjp_eigh(const Backward& b) {
 Tensors vjp_svdvals(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const SvdResult f = svd(b.in[0], {.full_matrices = false});
-  const Clusters c = clusters_of(f.S, std::max(b.in[0].shape(-2), b.in[0].shape(-1)), true, b.recorded());
+  const Clusters c = clusters_of(f.S, std::max(b.in[0].shape(-2), b.in[0].shape(-1)), true, 2);
   return {gradient_of_values(b, f.U, f.S, f.Vh, b.g(), c)};
 }
 
@@ -446,7 +452,7 @@ Tensors vjp_eigvalsh(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const Attr& uplo = b.attr(0);
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
-  const Clusters c = clusters_of(f.eigenvalues, b.in[0].shape(-1), false, b.recorded());
+  const Clusters c = clusters_of(f.eigenvalues, b.in[0].shape(-1), false, 2);
   return {of_argument(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c), uplo)};
 }
 

@@ -46,8 +46,9 @@ struct Backward : Saved {
   virtual std::vector<Tensors> taylor(const Variation& at, const Variation& along, int order) const = 0;
   // Whether the caller wants the answer checked: none: where the rule is in doubt.
   virtual std::optional<bool> verify() const noexcept = 0;
-  // Whether what the rule computes is itself differentiated.
-  virtual bool recorded() const noexcept = 0;
+  // How many times what the rule computes may be differentiated again.
+  virtual int depth() const noexcept = 0;
+  bool recorded() const noexcept { return depth() > 0; }
   // A fact about this derivative: tape.findings().
   virtual void find(Finding f) const = 0;
 };

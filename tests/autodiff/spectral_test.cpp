@@ -42,7 +42,8 @@ Tensor row(const Tensor& s) {
 struct Loss {
   const char* name;
   std::function<Tensor(const Tensor& U, const Tensor& S, const Tensor& Vh)> of;
-  std::function<Tensor(const Tensor& A)> exact;  // the gradient
+  std::function<Tensor(const Tensor& A)> exact;                      // the gradient
+  std::function<Tensor(const Tensor& A, const Tensor& B)> directed;  // its derivative along B
 };
 std::vector<Loss> losses(Draw& d, std::int64_t m, std::int64_t n) {
   const Tensor M = d.normal({m, m}), N = d.normal({n, n}), K = d.normal({m, n});
@@ -50,12 +51,14 @@ std::vector<Loss> losses(Draw& d, std::int64_t m, std::int64_t n) {
            [=](const Tensor& U, const Tensor& S, const Tensor&) {
              return sum(M * matmul(U * row(S * S), transposed(U)));
            },
-           [=](const Tensor& A) { return matmul(M + transposed(M), A); }},
+           [=](const Tensor& A) { return matmul(M + transposed(M), A); },
+           [=](const Tensor&, const Tensor& B) { return matmul(M + transposed(M), B); }},
           {"tr(N A'A)",
            [=](const Tensor&, const Tensor& S, const Tensor& Vh) {
              return sum(N * matmul(transposed(Vh) * row(S * S), Vh));
            },
-           [=](const Tensor& A) { return matmul(A, N + transposed(N)); }},
+           [=](const Tensor& A) { return matmul(A, N + transposed(N)); },
+           [=](const Tensor&, const Tensor& B) { return matmul(B, N + transposed(N)); }},
           {"<K,AA'A> + <K,A>^2",
            [=](const Tensor& U, const Tensor& S, const Tensor& Vh) {
              return sum(K * matmul(U * row(S * S * S), Vh)) + square(sum(K * matmul(U * row(S), Vh)));
@@ -63,6 +66,11 @@ std::vector<Loss> losses(Draw& d, std::int64_t m, std::int64_t n) {
            [=](const Tensor& A) {
              const Tensor At = transposed(A), Kt = transposed(K);
              return times(K, At, A) + times(A, Kt, A) + times(A, At, K) + sum(K * A) * 2 * K;
+           },
+           [=](const Tensor& A, const Tensor& B) {
+             const Tensor At = transposed(A), Kt = transposed(K), Bt = transposed(B);
+             return times(K, Bt, A) + times(K, At, B) + times(B, Kt, A) + times(A, Kt, B) + times(B, At, K) +
+                    times(A, Bt, K) + sum(K * B) * 2 * K;
            }}};
 }
 std::vector<std::vector<double>> spectra() {
@@ -100,6 +108,78 @@ TEST(SvdGradient, KeepsItsDigitsAtEveryGap) {
         }
   }
   std::printf("worst relative error %.1e\n", worst);
+}
+TEST(SvdGradient, HessianVectorProductsAreRightAtEveryGap) {
+  double worst = 0;
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{6, 6}, {8, 5}, {5, 8}}) {
+    Draw d(static_cast<unsigned>(10 * m + n));
+    const std::int64_t k = std::min(m, n);
+    for (const Loss& loss : losses(d, m, n))
+      for (const std::vector<double>& s : spectra()) {
+        const Tensor A = matmul(d.orthogonal(m, k) * Tensor::from(std::vector<double>(s.begin(), s.begin() + k), {k}),
+                                transposed(d.orthogonal(n, k)));
+        const Tensor B = d.normal({m, n});
+        GradientTape outer, inner;
+        outer.watch(A);
+        inner.watch(A);
+        const auto f = linalg::svd(A, {.full_matrices = false});
+        const Tensor g = inner.gradient(loss.of(f.U, f.S, f.Vh), A);
+        const double e = relative(outer.gradient(sum(g * B), A), loss.directed(A, B));
+        EXPECT_LT(e, 1e-6) << loss.name << " " << m << "x" << n << " " << Tensor::from(s, {6});
+        worst = std::max(worst, e);
+      }
+  }
+  std::printf("worst relative error %.1e\n", worst);
+}
+TEST(SvdGradient, ThirdDerivativesAreRightAtTies) {
+  Draw d(3);
+  const std::vector<Loss> all = losses(d, 4, 4);
+  for (const std::vector<double>& s :
+       {std::vector<double>{3, 3, 1, 0.5}, {2, 2, 2, 2}, {1, 0, 0, 0}, {3, 2, 1, 0.5}}) {
+    const Tensor A = matmul(d.orthogonal(4, 4) * Tensor::from(s, {4}), d.orthogonal(4, 4)), B = d.normal({4, 4});
+    GradientTape third, second, first;
+    for (GradientTape* t : {&third, &second, &first}) t->watch(A);
+    const auto f = linalg::svd(A, {.full_matrices = false});
+    const Tensor g = first.gradient(all[2].of(f.U, f.S, f.Vh), A), h = second.gradient(sum(g * B), A);
+    const Tensor t = third.gradient(sum(h * B), A);
+    // The loss has degree 3 in A beside a part of degree 2: differences of its second derivative are exact.
+    const Tensor exact = all[2].directed(A + B, B) - all[2].directed(A, B);
+    EXPECT_LT(relative(t, exact), 1e-4) << Tensor::from(s, {4});
+  }
+}
+TEST(SvdGradient, OfHomogeneousLossesScalesExactlyWithTheMatrix) {
+  Draw d(5);
+  const Tensor K = d.normal({4, 4});
+  for (const std::vector<double>& s : {std::vector<double>{3, 3, 1, 0.5}, {3, 2, 1, 0}, {4, 2, 1, 0.5}}) {
+    const Tensor A = matmul(d.orthogonal(4, 4) * Tensor::from(s, {4}), d.orthogonal(4, 4));
+    const auto gradient = [&](const Tensor& at) {
+      GradientTape tape;
+      tape.watch(at);
+      const auto f = linalg::svd(at);
+      return tape.gradient(sum(K * matmul(f.U * row(f.S), f.Vh)), at).to_vector<double>();
+    };
+    const std::vector<double> plain = gradient(A);
+    for (const int e : {-300, 300}) EXPECT_EQ(gradient(A * std::ldexp(1.0, e)), plain) << e;
+  }
+}
+TEST(SvdGradient, OfABatchIsThatOfItsMembers) {
+  Draw d(7);
+  std::vector<Tensor> members;
+  for (const std::vector<double>& s : {std::vector<double>{3, 3, 1}, {3, 2, 1}, {2, 0, 0}, {5, 4, 4 + 1e-9}})
+    members.push_back(matmul(d.orthogonal(4, 3) * Tensor::from(s, {3}), d.orthogonal(3, 3)));
+  const Tensor M = d.normal({4, 4});
+  const auto gradient = [&](const Tensor& at) {
+    GradientTape tape;
+    tape.watch(at);
+    const auto f = linalg::svd(at, {.full_matrices = false});
+    return tape.gradient(sum(M * matmul(f.U * row(f.S * f.S), matrix_transpose(f.U))), at);
+  };
+  const Tensor whole = gradient(stack(Tensors{members[0], members[1], members[2], members[3]}));
+  for (std::int64_t k = 0; k < 4; ++k) {
+    const Tensor exact = matmul(M + transposed(M), members[static_cast<std::size_t>(k)]);
+    EXPECT_LT(relative(whole[{k}], exact), 1e-10);
+    EXPECT_LT(relative(gradient(members[static_cast<std::size_t>(k)]), exact), 1e-10);
+  }
 }
 TEST(SvdGradient, OfALossThatDependsOnTheBasisOfATieIsRefused) {
   for (unsigned k = 0; k < 50; ++k) {
