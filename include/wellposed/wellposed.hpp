@@ -1,5 +1,6 @@
 // Everything.
 #pragma once
+#include "wellposed/autodiff.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/dtype.hpp"

@@ -87,7 +87,8 @@ void Tangents::after(Call& c) {
                    {c.out.begin(), c.out.size()},
                    c.aside ? std::span<const Tensor>(c.aside->residuals) : std::span<const Tensor>(),
                    facts.data(),
-                   c.place()},
+                   c.place(),
+                   c.aside ? c.aside->keepsake.get() : nullptr},
                   tangents};
   const detail::Restore<&Context::rule> restore;
   context().rule = &c.running;

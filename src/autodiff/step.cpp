@@ -57,6 +57,7 @@ Step& Steps::add(const Call& c) {
   s->saved = construct<Tensor>(at, tensors);
   s->attr = construct<Attr>(at, attrs);
   s->slots = construct<std::int32_t>(at, in + out);
+  if (c.aside) s->keepsake = c.aside->keepsake;
   steps_.push_back(s);
   return *s;
 }
@@ -66,6 +67,7 @@ void Steps::clear() noexcept {
     std::destroy_n(s->facts, s->inputs + s->outputs);
     std::destroy_n(s->saved, s->inputs + s->outputs + s->residuals);
     std::destroy_n(s->attr, s->attrs);
+    std::destroy_at(s);
   }
   steps_.clear();
   chunks_.clear();

@@ -19,12 +19,13 @@ struct Step {
   Fact* facts;          // inputs, then outputs
   Tensor* saved;        // inputs, outputs, residuals; undefined where the rule does not need them
   Attr* attr;
+  std::shared_ptr<const void> keepsake;
 
   std::span<const std::int32_t> in_slots() const noexcept { return {slots, inputs}; }
   std::span<const std::int32_t> out_slots() const noexcept { return {slots + inputs, outputs}; }
   Saved view() const noexcept {
     return {*op,   {attr, attrs}, {saved, inputs}, {saved + inputs, outputs}, {saved + inputs + outputs, residuals},
-            facts, place};
+            facts, place, keepsake.get()};
   }
   // Lets go of what the rule needed.
   void forget() noexcept {

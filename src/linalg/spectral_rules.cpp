@@ -13,53 +13,13 @@
 
 #include "base/text.hpp"
 #include "linalg/clusters.hpp"
+#include "linalg/rule_kit.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
 namespace {
-
-Tensor adjoint(const Tensor& x) {
-  return matrix_transpose(conj_of(x));
-}
-Tensor skew(const Tensor& z) {
-  return multiply(subtract(z, adjoint(z)), 0.5);
-}
-// s as a row […, 1, k] and a column […, k, 1].
-Tensor row(const Tensor& s) {
-  return expand_dims(s, {.axis = -2});
-}
-Tensor column(const Tensor& s) {
-  return expand_dims(s, {.axis = -1});
-}
-Tensor diagonal_matrix(const Tensor& s) {
-  return multiply(column(s), eye(s.shape().back(), {.dtype = s.dtype()}));
-}
-// Undefined tensors are zero.
-Tensor plus(const Tensor& a, const Tensor& b) {
-  return !a.defined() ? b : !b.defined() ? a : add(a, b);
-}
-Tensor minus(const Tensor& a, const Tensor& b) {
-  return !b.defined() ? a : !a.defined() ? negative(b) : subtract(a, b);
-}
-// The largest of each matrix, […, 1, 1].
-Tensor size_of(const Tensor& x) {
-  return wp::max(wp::abs(x), {.axis = {-2, -1}, .keepdims = true});
-}
-double largest(const Tensor& x) {
-  return x.defined() && x.size() ? astype(wp::max(wp::abs(x)), f64).item<double>() : 0;
-}
-
-// Decisions are made on values, outside of what is recorded.
-struct Unrecorded {
-  detail::Restore<&Context::listeners> listeners;
-  detail::Restore<&Context::level> level;
-  Unrecorded() {
-    context().listeners = nullptr;
-    context().level = CheckLevel::off;
-  }
-};
 
 // The terms K, ∂K, ∂²K, … of one numerator.
 using Terms = std::vector<Tensor>;
@@ -145,15 +105,7 @@ int terms_for(const Backward& b) {
   return 2 + b.depth();
 }
 
-Tensor leading(const Tensor& x, std::int64_t k) {
-  return x.shape().back() == k ? x : Tensor(x[{ellipsis, slice(0, k)}]);
-}
-Tensor trailing(const Tensor& x, std::int64_t k) {
-  return x.shape().back() == k ? Tensor() : Tensor(x[{ellipsis, slice(k, none)}]);
-}
-
-// ---- svd
-// -----------------------------------------------------------------------------------------------------------
+// ---- svd ----
 struct Factors {
   Tensor U, S, V;  // V = Vhᴴ; square, or thin
 };
@@ -354,8 +306,7 @@ void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   });
 }
 
-// ---- eigh
-// ----------------------------------------------------------------------------------------------------------
+// ---- eigh ----
 Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v, const std::vector<Tensors>& t,
                         const Clusters& c) {
   const std::int64_t n = v.shape().back();

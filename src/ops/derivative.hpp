@@ -20,6 +20,7 @@ struct Saved {
   std::span<const Tensor> in, out, residuals;
   const Fact* facts;  // of the inputs, then of the outputs, whether they were kept or not
   Place place;
+  const void* keepsake = nullptr;
 
   const Dims& shape(std::size_t input) const noexcept { return facts[input].shape; }
   DType dtype(std::size_t input) const noexcept { return facts[input].dtype; }

@@ -49,8 +49,9 @@ struct Call {
   struct Aside {
     std::vector<Tensor> residuals;  // what the derivative needs beside inputs and outputs (factors, masks)
     linalg::Diagnosis diagnosis;
-    std::vector<Tensor> flow_memo;  // what flow remembers between questions about this call
-    bool keeps_after = false;       // the derivative may ask what comes after: a tape keeps it
+    std::vector<Tensor> flow_memo;         // what flow remembers between questions about this call
+    std::shared_ptr<const void> keepsake;  // beside tensors: a function that the caller gave
+    bool keeps_after = false;              // the derivative may ask what comes after: a tape keeps it
   };
   mutable std::unique_ptr<Aside> aside;
 

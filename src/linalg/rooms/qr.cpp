@@ -1,6 +1,7 @@
 #include "kernels/lapack.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/qr_rule.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
 
@@ -66,6 +67,7 @@ void forward(Call& c) {
   with_float(work, [&]<class T>(T) { run<T>(s, a, *state, q, r, c.out[0].shape().back(), order); });
   q.finish();
   r.finish();
+  c.beside().keeps_after = true;
   settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: it could not be factored.");
 }
 
@@ -118,6 +120,7 @@ const Op op_linalg_qr = factorisation({
         "The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may "
         "have any sign.",
     .outputs = {"Q", "R"},
+    .vjp = vjp_qr,
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_qr); },
 });
@@ -128,6 +131,7 @@ const Op op_linalg_qr_pivoted = factorisation({
         "The factors x[:, P] = Q R of each matrix with its columns in the order P, in which the diagonal of R falls "
         "in size: small last ones tell of dependent columns.",
     .outputs = {"Q", "R", "P"},
+    .vjp = vjp_qr,
     .saves_outputs = 7,
     .samples = [] { return samples(op_linalg_qr_pivoted); },
 });
