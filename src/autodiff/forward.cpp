@@ -48,6 +48,12 @@ Tensors transposed(const Forward& f) {
   return t;
 }
 
+// A rule's result in the shape and dtype of the result that it belongs to.
+Tensor like(Tensor t, const Tensor& y) {
+  if (!(t.shape() == y.shape())) t = broadcast_to(t, y.shape());
+  return t.dtype() == y.dtype() ? t : astype(t, y.dtype());
+}
+
 }  // namespace
 
 void Tangents::set(const Tensor& x, Tensor tangent) {
@@ -65,7 +71,8 @@ void Tangents::after(Call& c) {
   const std::size_t n = c.in.size();
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) any = any || of(c.in[i]).defined();
-  if (!any || std::none_of(c.out.begin(), c.out.end(), [](const Tensor& y) { return is_floating(y.dtype()); }))
+  if (!any || c.op.flow == flow_nothing ||
+      std::none_of(c.out.begin(), c.out.end(), [](const Tensor& y) { return is_floating(y.dtype()); }))
     return;
   if (!c.op.jvp && !c.op.vjp)
     refuse<GradientError>("WP-GRD-001",
@@ -94,8 +101,7 @@ void Tangents::after(Call& c) {
   context().rule = &c.running;
   const Tensors t = c.op.jvp ? c.op.jvp(f) : transposed(f);
   for (std::size_t o = 0; o < c.out.size() && o < t.size(); ++o)
-    if (t[o].defined() && is_floating(c.out[o].dtype()))
-      set(c.out[o], t[o].dtype() == c.out[o].dtype() ? t[o] : astype(t[o], c.out[o].dtype()));
+    if (t[o].defined() && is_floating(c.out[o].dtype())) set(c.out[o], like(t[o], c.out[o]));
 }
 
 Tensor alias(const Tensor& x) {
@@ -119,7 +125,7 @@ Pushed pushed(const Function& f, const std::vector<Tensor>& x, const std::vector
   }
   for (const Tensor& y : p.values) {
     const Tensor t = tangents.of(y);
-    p.tangents.push_back(t.defined() ? t : y.defined() ? zeros_like(y) : Tensor());
+    p.tangents.push_back(t.defined() ? t : y.defined() ? zeros_for({y.shape(), y.dtype()}) : Tensor());
   }
   return p;
 }

@@ -6,6 +6,7 @@
 #include "autodiff/replay.hpp"
 #include "autodiff/support.hpp"
 #include "base/text.hpp"
+#include "ops/moves.hpp"
 #include "ops/shapes.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
@@ -130,7 +131,7 @@ void Reverse::mark_needed() {
     for (const std::int32_t o : s.out_slots()) made_[static_cast<std::size_t>(o)] = 1;
     for (std::uint32_t i = 0; i < s.inputs; ++i)
       any |= s.slots[i] >= 0 && needed_[static_cast<std::size_t>(s.slots[i])] && is_floating(s.facts[i].dtype);
-    if (!any) continue;
+    if (!any || s.op->flow == flow_nothing) continue;
     for (std::uint32_t i = 0; i < s.outputs; ++i)
       if (is_floating(s.facts[s.inputs + i].dtype)) needed_[static_cast<std::size_t>(s.slots[s.inputs + i])] = 1;
   }
@@ -230,7 +231,7 @@ std::vector<Tensor> Reverse::run() {
     Tensor g = cotangents_[slot];
     if (g.defined() && !made_[slot]) g = finished(sources_[i], true);
     if (!g.defined() && !request_.zero_unconnected) explain_blocked(sources_[i]);
-    if (!g.defined() && request_.zero_unconnected) g = zeros_like(request_.sources[i]);
+    if (!g.defined() && request_.zero_unconnected) g = zeros_for({request_.sources[i].shape(), request_.sources[i].dtype()});
     all.push_back(std::move(g));
   }
   return all;

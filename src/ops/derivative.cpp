@@ -1,5 +1,7 @@
 #include "ops/derivative.hpp"
 
+#include <algorithm>
+
 #include "ops/dispatch.hpp"
 #include "ops/elementwise.hpp"
 #include "wellposed/creation.hpp"
@@ -12,6 +14,10 @@ Tensor conj_of(const Tensor& x) {
 }
 Tensor zeros_for(const Fact& fact) {
   return zeros(fact.shape, {.dtype = fact.dtype});
+}
+
+Tensor share(const Tensor& a, const Tensor& b, DType dtype) {
+  return multiply(0.5, add(astype(greater(a, b), dtype), astype(greater_equal(a, b), dtype)));
 }
 
 Tensor sum_to(const Tensor& x, const Dims& shape) {
@@ -60,10 +66,12 @@ Tensors call_with(const Forward& f, std::span<const Tensor* const> in) {
 Tensors jvp_linear(const Forward& f) {
   std::vector<Tensor> zero(f.in.size());
   std::vector<const Tensor*> in(f.in.size());
+  const std::vector<Param>& params = f.op.params;
   for (std::size_t i = 0; i < in.size(); ++i) {
     in[i] = f.tangents[i].defined() ? &f.tangents[i] : &f.in[i];
-    if (f.tangents[i].defined() || !f.in[i].defined() || !is_floating(f.in[i].dtype())) continue;
-    zero[i] = zeros_like(f.in[i]);
+    // Conditions and indices stay; data that does not vary counts as 0, also integers.
+    if (f.tangents[i].defined() || !f.in[i].defined() || params[std::min(i, params.size() - 1)].separate) continue;
+    zero[i] = f.in[i].node()->weak ? Tensor(0) : zeros_for(f.facts[i]);
     in[i] = &zero[i];
   }
   return call_with(f, in);

@@ -39,15 +39,24 @@ bool in_double(Sample& s) {
   return any && size <= 60;
 }
 
+// Without elements beyond 2^20 steps of 1: differences that are relative to x see a slope there, not stairs.
+void without_far_stairs(const Op& op, Sample& s) {
+  const std::string_view stairs[] = {"ceil", "floor", "floor_divide", "remainder", "round", "trunc"};
+  if (std::find(std::begin(stairs), std::end(stairs), op.name) == std::end(stairs)) return;
+  const Tensor near = less(abs(s.in.size() > 1 ? s.in[0] / s.in[1] : s.in[0]), 0x1p20);
+  for (Tensor& t : s.in) t = t[{near}];
+}
+
 class Derivative : public testing::TestWithParam<const Op*> {};
 
 TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
   const Op& op = *GetParam();
   ASSERT_TRUE(op.vjp) << op.name << " has neither a rule nor a reason why there is none";
-  std::int64_t judged = 0;
+  std::int64_t judged = 0, unjudged = 0;
   std::vector<std::string> seen;
   for (Sample& s : op.samples()) {
     if (!in_double(s)) continue;
+    without_far_stairs(op, s);
     std::ostringstream key;
     for (const Tensor& t : s.in)
       if (t.defined()) key << t;
@@ -70,7 +79,10 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
     }
     EXPECT_TRUE(r) << op.name << " at " << key.str() << "\n" << r;
     judged += r.entries - r.unjudged;
+    unjudged += r.unjudged;
   }
+  RecordProperty("judged", std::to_string(judged));
+  RecordProperty("unjudged", std::to_string(unjudged));
   EXPECT_GT(judged, 0);
 }
 INSTANTIATE_TEST_SUITE_P(, Derivative, testing::ValuesIn(differentiable()), Name());

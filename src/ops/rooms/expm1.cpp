@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_expm1;
@@ -34,7 +36,8 @@ const Op op_expm1 = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
-    .saves_outputs = 1,
+    .partial = [](const Saved& s, std::size_t) { return exp(s.in[0]); },
+    .saves_inputs = 1,
     .branches = {"overflow: inf", "x = inf", "x = -inf"},
     .samples = samples,
 });

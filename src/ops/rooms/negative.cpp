@@ -47,6 +47,8 @@ const Op op_positive = elementwise({
     .operator_ = "+",
     .loops = &positive_loops,
     .notes = Notes::moves,
+    .vjp = [](const Backward& b) { return Tensors{b.g()}; },
+    .jvp = jvp_linear,
     .branches = {"the least i8", "x = inf"},
     .samples = [] { return samples(op_positive); },
 });

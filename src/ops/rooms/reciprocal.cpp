@@ -1,5 +1,6 @@
 #include "ops/derivative.hpp"
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "wellposed/ops.hpp"
 

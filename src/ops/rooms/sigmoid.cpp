@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sigmoid;
@@ -29,6 +31,8 @@ const Op op_sigmoid = elementwise({
     .params = {{"x", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return multiply(s.out[0], sigmoid(negative(s.in[0]))); },
+    .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"x = inf", "x = -inf"},
     .samples = samples,

@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_softplus;
@@ -30,6 +32,7 @@ const Op op_softplus = elementwise({
     .params = {{"x", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return sigmoid(s.in[0]); },
     .saves_inputs = 1,
     .branches = {"x = inf", "x = -inf"},
     .samples = samples,
