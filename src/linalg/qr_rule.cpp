@@ -8,6 +8,8 @@
 
 #include "base/text.hpp"
 #include "linalg/rule_kit.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/moves.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
@@ -51,6 +53,20 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
   return {plus(g1, matmul(p.q1, core)), second};
 }
 
+// The limit above is right to first order: who differentiates it again is told.
+const Op first_order_only = {
+    .name = "qr",
+    .group = "linear algebra",
+    .doc = "x, whose derivative is not known.",
+    .params = {{"x"}},
+    .infer = no_outputs,
+    .forward = [](Call& c) { c.out.push_back(view_of(c.in[0], c.in[0].shape(), c.in[0].strides())); },
+    .notes = Notes::moves,
+    .flow = flow_moves,
+    .no_derivative =
+        "second derivatives of qr are not available where the matrix is rank-deficient; those of svd are.",
+};
+
 }  // namespace
 
 Tensors vjp_qr(const Backward& b) {
@@ -84,10 +100,6 @@ Tensors vjp_qr(const Backward& b) {
   if (!singular) {
     g = adjoint(linalg::solve_triangular(p.r1, adjoint(top.n), {.if_ill = "ignore"}));
   } else {
-    if (b.recorded())
-      refuse<GradientError>("WP-GRD-011",
-                            "second derivatives of qr are not available where the matrix is rank-deficient.",
-                            "Use svd, whose derivatives are, or add a multiple of the identity.");
     Tensor W = diagonal_matrix(w), whole = W;
     if (p.r2.defined()) whole = concat({W, zeros_like(p.r2)}, {.axis = -1});
     if (p.q2.defined())
@@ -117,6 +129,10 @@ Tensors vjp_qr(const Backward& b) {
           "Use svd with what does not depend on the basis: projector, low_rank, pinv.");
     const Tensor E = add(adjoint(p.r1), matmul(adjoint(square), P));
     g = adjoint(linalg::solve(adjoint(E), adjoint(add(top.n, matmul(dn, P)))));
+  }
+  if (singular && b.recorded()) {
+    const Tensor* const in[] = {&g};
+    g = call1(first_order_only, in, {}, b.place);
   }
   if (top.second.defined()) g = concat({g, top.second}, {.axis = -1});
   if (b.out.size() == 3) {
