@@ -231,7 +231,8 @@ std::vector<Tensor> Reverse::run() {
     Tensor g = cotangents_[slot];
     if (g.defined() && !made_[slot]) g = finished(sources_[i], true);
     if (!g.defined() && !request_.zero_unconnected) explain_blocked(sources_[i]);
-    if (!g.defined() && request_.zero_unconnected) g = zeros_for({request_.sources[i].shape(), request_.sources[i].dtype()});
+    if (!g.defined() && request_.zero_unconnected)
+      g = zeros_for({request_.sources[i].shape(), request_.sources[i].dtype()});
     all.push_back(std::move(g));
   }
   return all;

@@ -9,6 +9,13 @@ namespace {
 
 constexpr std::size_t kChunk = 1 << 16;
 
+// Chunks that tapes of this thread gave back: the next one needs no new pages.
+struct Spare {
+  std::vector<std::unique_ptr<std::byte[]>> chunks;
+  static constexpr std::size_t most = 64;
+};
+thread_local Spare spare;
+
 template <class T>
 T* construct(std::byte*& at, std::size_t n) {
   static_assert(alignof(T) <= alignof(std::max_align_t) && sizeof(T) % 4 == 0);
@@ -30,7 +37,13 @@ std::byte* Steps::take(std::size_t bytes) {
   bytes = (bytes + 15) / 16 * 16;
   if (static_cast<std::size_t>(end_ - at_) < bytes) {
     const std::size_t size = std::max(kChunk, bytes);
-    chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
+    if (size == kChunk && !spare.chunks.empty()) {
+      chunks_.push_back(std::move(spare.chunks.back()));
+      spare.chunks.pop_back();
+    } else {
+      chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
+      if (size > kChunk) large_ = true;
+    }
     at_ = chunks_.back().get();
     end_ = at_ + size;
   }
@@ -53,7 +66,14 @@ Step& Steps::add(const Call& c) {
   s->outputs = static_cast<std::uint32_t>(out);
   s->residuals = static_cast<std::uint32_t>(residuals);
   s->attrs = static_cast<std::uint32_t>(attrs);
-  s->facts = construct<Fact>(at, in + out);
+  s->facts = reinterpret_cast<Fact*>(at);
+  for (std::size_t i = 0; i < in + out; ++i, at += sizeof(Fact)) {
+    const Tensor& t = i < in ? c.in[i] : c.out[i - in];
+    if (t.defined())
+      new (at) Fact{t.shape(), t.dtype()};
+    else
+      new (at) Fact{};
+  }
   s->saved = construct<Tensor>(at, tensors);
   s->attr = construct<Attr>(at, attrs);
   s->slots = construct<std::int32_t>(at, in + out);
@@ -70,7 +90,11 @@ void Steps::clear() noexcept {
     std::destroy_at(s);
   }
   steps_.clear();
+  if (!large_)
+    for (auto& chunk : chunks_)
+      if (spare.chunks.size() < Spare::most) spare.chunks.push_back(std::move(chunk));
   chunks_.clear();
+  large_ = false;
   at_ = end_ = nullptr;
 }
 

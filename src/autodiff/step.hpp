@@ -25,7 +25,7 @@ struct Step {
   std::span<const std::int32_t> out_slots() const noexcept { return {slots + inputs, outputs}; }
   Saved view() const noexcept {
     return {*op,   {attr, attrs}, {saved, inputs}, {saved + inputs, outputs}, {saved + inputs + outputs, residuals},
-            facts, place, keepsake.get()};
+            facts, place,         keepsake.get()};
   }
   // Lets go of what the rule needed.
   void forget() noexcept {
@@ -70,7 +70,7 @@ class Steps {
   std::size_t size() const noexcept { return steps_.size(); }
   Step& operator[](std::size_t i) noexcept { return *steps_[i]; }
   const Step& operator[](std::size_t i) const noexcept { return *steps_[i]; }
-  // A step with room for its parts; facts, slots, tensors and attributes are for the caller to fill.
+  // A step with its facts; slots, tensors and attributes are for the caller to fill.
   Step& add(const Call& c);
   void clear() noexcept;
 
@@ -79,6 +79,7 @@ class Steps {
   std::vector<Step*> steps_;
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::byte *at_ = nullptr, *end_ = nullptr;
+  bool large_ = false;  // some chunk is not of the usual size
 };
 
 }  // namespace wp::autodiff

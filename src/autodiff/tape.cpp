@@ -113,13 +113,11 @@ void Tape::record(const Call& c, std::span<const std::int32_t> in) {
     const Tensor& t = c.in[i];
     s.slots[i] = in[i];
     if (!t.defined()) continue;
-    s.facts[i] = {t.shape(), t.dtype()};
     if (keeps_ || named(c.op.saves_inputs, i)) keep(s, i, t);
   }
   for (std::uint32_t i = 0; i < s.outputs; ++i) {
     const Tensor& t = c.out[i];
     s.slots[s.inputs + i] = slots_.add(t);
-    s.facts[s.inputs + i] = {t.shape(), t.dtype()};
     if (whole || named(c.op.saves_outputs, i)) s.saved[s.inputs + i] = t;
   }
   for (std::uint32_t i = 0; i < s.residuals; ++i) s.saved[s.inputs + s.outputs + i] = c.aside->residuals[i];
