@@ -15,6 +15,8 @@
 #include "wellposed/linalg_apply.hpp"
 #include "wellposed/linear_operator.hpp"
 #include "wellposed/ops.hpp"
+#include "wellposed/plot.hpp"
+#include "wellposed/progress.hpp"
 #include "wellposed/random.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"
