@@ -8,7 +8,7 @@ int main() {
   wp::GradientTape tape({.persistent = true});
   tape.watch(a);
   const auto [q, r] = wp::linalg::qr(a);
-  const wp::Tensor loss = wp::sum(wp::abs(wp::diagonal(r)));
+  const wp::Tensor loss = wp::sum(wp::abs(wp::linalg::diagonal(r)));
   std::cout << "sum of |diag R| = " << loss << ", its gradient:\n" << tape.gradient(loss, a) << '\n';
   // ΣR² = ‖A‖², whose gradient is 2 A.
   std::cout << "gradient of the sum of R²:\n" << tape.gradient(wp::sum(r * r), a) << '\n';

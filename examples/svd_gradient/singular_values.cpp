@@ -9,7 +9,7 @@ void show(const char* name, const wp::Tensor& a) {
   tape.watch(a);
   const auto [u, s, vh] = wp::linalg::svd(a);
   const wp::Tensor g = tape.gradient(wp::sum(s), a);
-  std::cout << name << ", singular values " << s << ":\n" << g << '\n';
+  std::cout << name << ", rank " << wp::linalg::matrix_rank(a) << ":\n" << wp::round(g * 1e8) / 1e8 << '\n';
   const wp::Tensor off = wp::max(wp::abs(g - wp::matmul(u, vh)));
   if (tape.findings().empty()) std::cout << (off.item<double>() < 1e-14 ? "It is U Vᴴ.\n" : "It is not U Vᴴ.\n");
   for (const wp::Finding& f : tape.findings()) std::cout << f.text() << '\n';
