@@ -102,4 +102,17 @@ Tensor implicit_root(const std::function<Tensor(const Tensor& x, const std::vect
                      const std::vector<Tensor>& parameters,
                      std::source_location where = std::source_location::current());
 
+namespace linalg {
+
+// f(U, S, Vh) of the thin svd of x, and f(eigenvalues, eigenvectors) of its eigh, with derivatives that are right
+// also where values repeat or vanish. What f computes is not kept, the way back computes it again; watched tensors
+// that f uses must not be captured (ArgumentError).
+Tensor through_svd(const Tensor& x,
+                   const std::function<Tensor(const Tensor& U, const Tensor& S, const Tensor& Vh)>& f,
+                   std::source_location where = std::source_location::current());
+Tensor through_eigh(const Tensor& x,
+                    const std::function<Tensor(const Tensor& eigenvalues, const Tensor& eigenvectors)>& f,
+                    std::source_location where = std::source_location::current());
+
+}  // namespace linalg
 }  // namespace gnu::visibility("default")]]wp

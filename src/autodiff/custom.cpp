@@ -206,6 +206,26 @@ Tensor checkpoint(const TensorFunction& f, const Tensor& x, std::source_location
   return checkpoint([f](const Many& in) { return Many{f(in[0])}; }, {x}, where)[0];
 }
 
+Tensor linalg::through_svd(const Tensor& x,
+                           const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)>& f,
+                           std::source_location where) {
+  return checkpoint(
+      [f](const Tensor& a) {
+        const SvdResult r = svd(a, {.full_matrices = false});
+        return f(r.U, r.S, r.Vh);
+      },
+      x, where);
+}
+Tensor linalg::through_eigh(const Tensor& x, const std::function<Tensor(const Tensor&, const Tensor&)>& f,
+                            std::source_location where) {
+  return checkpoint(
+      [f](const Tensor& a) {
+        const EighResult r = eigh(a);
+        return f(r.eigenvalues, r.eigenvectors);
+      },
+      x, where);
+}
+
 // dx = −(∂F/∂x)⁻¹ ∂F/∂p dp, so the cotangent of p is −(∂F/∂p)ᴴ λ with (∂F/∂x)ᴴ λ = g.
 Tensor implicit_root(const std::function<Tensor(const Tensor&, const Many&)>& F,
                      const std::function<Tensor(const Many&)>& solve, const Many& parameters,

@@ -77,7 +77,7 @@ class Quotients {
     const Tensor bad = logical_and(small, greater(off, tolerance_));
     if (!bool(wp::any(bad))) return;
     const Tensor tied = logical_and(bad, less_equal(wp::abs(d), c_.tie));
-    if (bool(wp::any(tied))) refuse_gauge("the basis of repeated or vanishing values", largest(where(tied, off, 0)));
+    if (bool(wp::any(tied))) refuse_gauge(tied_values(tied), largest(where(tied, off, 0)));
     small = logical_and(small, logical_not(bad));
     Finding f;
     f.code = "WP-GRD-008";
@@ -87,6 +87,21 @@ class Quotients {
                     " only: the derivative is large, about 1/gap, and its digits are lost accordingly.");
     f.advice = "Use what does not depend on the basis: projector, polar, low_rank, eigh_apply, svd_apply.";
     b_.find(std::move(f));
+  }
+  // "the basis of the repeated values 2 and 2 (numbers 0 and 1)"
+  std::string tied_values(const Tensor& tied) const {
+    const std::vector<bool> all = tied.to_vector<bool>();
+    const auto first = static_cast<std::size_t>(std::find(all.begin(), all.end(), true) - all.begin());
+    const auto columns = static_cast<std::size_t>(tied.shape().back()),
+               rows = static_cast<std::size_t>(tied.shape(-2));
+    const std::size_t member = first / (rows * columns), j = first % columns, i = first / columns % rows;
+    const auto k = static_cast<std::size_t>(c_.w.shape().back());
+    const double* const s = c_.s.data() + member * k;
+    const std::string whose = c_.s.size() > k ? say(" of matrix ", member) : std::string();
+    if (rows != columns || i == j || c_.at_zero[member * k + j])
+      return say("the vectors of the vanishing value ", s[j], " (number ", j, ")", whose);
+    return say("the basis of the repeated values ", s[std::min(i, j)], " and ", s[std::max(i, j)], " (numbers ",
+               std::min(i, j), " and ", std::max(i, j), ")", whose);
   }
   [[noreturn]] void refuse_gauge(std::string_view what, double measured) const {
     refuse<GaugeError>("WP-GRD-007",

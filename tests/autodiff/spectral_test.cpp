@@ -239,4 +239,31 @@ TEST(EighGradient, OfMatrixFunctionsIsRightAtRepeatedEigenvalues) {
   }
   std::printf("worst relative error %.1e\n", worst);
 }
+TEST(ThroughSvd, KeepsNothingAndGivesTheSame) {
+  Draw d(11);
+  const Tensor A = matmul(d.orthogonal(4, 4) * Tensor{3.0, 3.0, 1.0, 0.0}, d.orthogonal(4, 4)), M = d.normal({4, 4});
+  GradientTape outer, tape;
+  outer.watch(A);
+  tape.watch(A);
+  const Tensor y = linalg::through_svd(A, [&](const Tensor& U, const Tensor& S, const Tensor&) {
+    return sum(M * matmul(U * row(S * S), transposed(U)));
+  });
+  EXPECT_EQ(tape.recorded(), 1U);
+  const Tensor g = tape.gradient(y, A);
+  EXPECT_LT(relative(g, matmul(M + transposed(M), A)), 1e-10);
+  const Tensor B = d.normal({4, 4});
+  EXPECT_LT(relative(outer.gradient(sum(g * B), A), matmul(M + transposed(M), B)), 1e-7);
+}
+TEST(GaugeErrors, NameTheValues) {
+  const Tensor A{{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}};
+  GradientTape tape;
+  tape.watch(A);
+  const Tensor y = sum(linalg::svd(A).U * Tensor{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}, {7.0, 8.0, 9.0}});
+  try {
+    (void)tape.gradient(y, A);
+    FAIL();
+  } catch (const GaugeError& e) {
+    EXPECT_NE(std::string(e.what()).find("repeated values 2 and 2 (numbers 0 and 1)"), std::string::npos) << e.what();
+  }
+}
 }  // namespace
