@@ -81,7 +81,7 @@ Tensor fitted(Tensor g, const Fact& fact, const Op& op) {
   if (is_complex(g.dtype()) && !is_complex(fact.dtype)) g = real(g);
   if (!(g.shape() == fact.shape)) {
     if (!broadcasts_to(fact.shape, g.shape()))
-      refuse<InternalError>("WP-INT-001", say("the rule of ", op.name, " gives a cotangent ", g.shape(),
+      refuse<GradientError>("WP-GRD-005", say("the derivative rule of ", op.name, " gives a gradient ", g.shape(),
                                               " for an input ", fact.shape, "."));
     g = sum_to(g, fact.shape);
   }
