@@ -181,6 +181,78 @@ TEST(SvdGradient, OfABatchIsThatOfItsMembers) {
     EXPECT_LT(relative(gradient(members[static_cast<std::size_t>(k)]), exact), 1e-10);
   }
 }
+Tensor complex_normal(Draw& d, const Dims& shape) {
+  return astype(d.normal(shape), c128) + d.normal(shape) * complex128(0, 1);
+}
+Tensor adjoint(const Tensor& x) {
+  return matrix_transpose(conj(x));
+}
+TEST(SvdGradient, OfComplexMatricesKeepsItsDigits) {
+  double worst = 0;
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 5}, {6, 4}, {4, 6}}) {
+    Draw d(static_cast<unsigned>(m * 10 + n));
+    const std::int64_t k = std::min(m, n);
+    for (std::vector<double> s : spectra()) {
+      s.resize(static_cast<std::size_t>(k));
+      const Tensor M = complex_normal(d, {m, m}), K = complex_normal(d, {m, n}), B = complex_normal(d, {m, n});
+      const Tensor A = matmul(linalg::qr(complex_normal(d, {m, k})).Q * Tensor::from(s, {k}),
+                              adjoint(linalg::qr(complex_normal(d, {n, k})).Q));
+      GradientTape outer, tape;
+      outer.watch(A);
+      tape.watch(A);
+      const auto f = linalg::svd(A, {.full_matrices = false});
+      const Tensor y = sum(real(M * conj(matmul(f.U * row(f.S * f.S), adjoint(f.U))))) +
+                       sum(real(conj(K) * matmul(f.U * row(f.S * f.S * f.S), f.Vh)));
+      const auto third = [&](const Tensor& a, const Tensor& b, const Tensor& c) { return times(a, adjoint(b), c); };
+      const Tensor exact = matmul(M + adjoint(M), A) + third(K, A, A) + third(A, K, A) + third(A, A, K);
+      const Tensor g = tape.gradient(y, A);
+      const double e = relative(g, exact);
+      EXPECT_LT(e, 3e-10) << m << "x" << n << " " << Tensor::from(s, {k});
+      worst = std::max(worst, e);
+      const Tensor bent = matmul(M + adjoint(M), B) + third(K, B, A) + third(K, A, B) + third(B, K, A) +
+                          third(A, K, B) + third(B, A, K) + third(A, B, K);
+      EXPECT_LT(relative(outer.gradient(sum(real(conj(B) * g)), A), bent), 1e-6)
+          << m << "x" << n << " " << Tensor::from(s, {k});
+    }
+  }
+  std::printf("worst relative error %.1e\n", worst);
+}
+TEST(SvdGradient, PhasesOfComplexVectorsAreNotDetermined) {
+  Draw d(1);
+  const Tensor A = complex_normal(d, {3, 3});
+  GradientTape tape;
+  tape.watch(A);
+  const Tensor y = sum(real(linalg::svd(A).U));
+  EXPECT_THROW((void)tape.gradient(y, A), GaugeError);
+}
+TEST(SvdGradient, TwoDecompositionsMayFollowEachOther) {
+  Draw d(21);
+  const Tensor M = d.normal({4, 4});
+  for (const std::vector<double>& s : {std::vector<double>{4, 3, 2, 1}, {3, 3, 2, 1}, {2, 2, 2, 0}}) {
+    const Tensor A = matmul(d.orthogonal(4, 4) * Tensor::from(s, {4}), d.orthogonal(4, 4));
+    GradientTape tape;
+    tape.watch(A);
+    const auto f = linalg::svd(A);
+    const Tensor G = matmul(f.U * row(f.S * f.S), transposed(f.U)) +
+                     Tensor{{5.0, 1.0, 0.0, 0.0}, {1.0, 3.0, 0.0, 0.0}, {0.0, 0.0, 2.0, 0.0}, {0.0, 0.0, 0.0, 1.0}};
+    const auto e = linalg::eigh(G);
+    const Tensor back = matmul(e.eigenvectors * row(e.eigenvalues), transposed(e.eigenvectors));
+    EXPECT_LT(relative(tape.gradient(sum(M * back), A), matmul(M + transposed(M), A)), 1e-9) << Tensor::from(s, {4});
+  }
+}
+TEST(SvdGradient, OfFloatsIsRightToTwoThirdsOfTheirDigits) {
+  Draw d(31);
+  const Tensor M = astype(d.normal({5, 5}), f32);
+  for (std::vector<double> s : spectra()) {
+    s.resize(5);
+    const Tensor A = astype(matmul(d.orthogonal(5, 5) * Tensor::from(s, {5}), d.orthogonal(5, 5)), f32);
+    GradientTape tape;
+    tape.watch(A);
+    const auto f = linalg::svd(A);
+    const Tensor g = tape.gradient(sum(M * matmul(f.U * row(f.S * f.S), transposed(f.U))), A);
+    EXPECT_LT(relative(astype(g, f64), astype(matmul(M + transposed(M), A), f64)), 3e-4) << Tensor::from(s, {5});
+  }
+}
 TEST(SvdGradient, OfALossThatDependsOnTheBasisOfATieIsRefused) {
   for (unsigned k = 0; k < 50; ++k) {
     Draw d(k);
