@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/gemm.hpp"
+#include "kernels/survey.hpp"
 
 namespace wp::kernels {
 
@@ -62,6 +63,13 @@ Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a);
 // each step takes the root of the row's norm). All of A is read.
 template <class T>
 Equilibration equilibrate_symmetric(std::int64_t n, View<T> a);
+// The same of a finite matrix that was surveyed, and whether they would scale at all.
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, const Survey<T>& survey);
+template <class T>
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, const Survey<T>& survey);
+template <class T>
+bool needs_scaling(std::int64_t m, std::int64_t n, const Survey<T>& survey);
 // 2^e · A has its largest element in [1/2, 1); 0 for A = 0.
 template <class T>
 int prescale_exponent(std::int64_t m, std::int64_t n, View<T> a);

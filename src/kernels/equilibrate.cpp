@@ -78,14 +78,21 @@ std::vector<int> negated(const std::vector<int>& top) {
   return scale;
 }
 
-}  // namespace
-
+// The same of A itself, from the largest elements.
 template <class T>
-Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
+Exponents exponents(std::int64_t m, std::int64_t n, const Survey<T>& survey) {
+  Exponents top;
+  for (std::int64_t i = 0; i < m; ++i) top.rows.push_back(exponent_of(static_cast<double>(survey.rows()[i])));
+  for (std::int64_t j = 0; j < n; ++j) top.columns.push_back(exponent_of(static_cast<double>(survey.columns()[j])));
+  return top;
+}
+
+// From the largest exponents of A.
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, Exponents top) {
   Equilibration q;
   q.rows.assign(static_cast<std::size_t>(m), 0);
   q.columns.assign(static_cast<std::size_t>(n), 0);
-  Exponents top = exponents(m, n, a, q.rows, q.columns);
   count_zeros(top.rows, q.zero_rows, q.first_zero_row);
   count_zeros(top.columns, q.zero_columns, q.first_zero_column);
   const bool rows_needed = uneven<T>(top.rows);
@@ -100,10 +107,9 @@ Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
 }
 
 template <class T>
-Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, std::vector<int> top) {
   Equilibration q;
   q.rows.assign(static_cast<std::size_t>(n), 0);
-  std::vector<int> top = exponents(n, n, a, q.rows, q.rows).rows;
   count_zeros(top, q.zero_rows, q.first_zero_row);
   q.zero_columns = q.zero_rows;
   q.first_zero_column = q.first_zero_row;
@@ -122,6 +128,42 @@ Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
   }
   q.columns = q.rows;
   return q;
+}
+
+}  // namespace
+
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
+  const std::vector<int> rows(static_cast<std::size_t>(m)), columns(static_cast<std::size_t>(n));
+  return equilibrate(m, n, a, exponents(m, n, a, rows, columns));
+}
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, const Survey<T>& survey) {
+  return equilibrate(m, n, a, exponents(m, n, survey));
+}
+
+template <class T>
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
+  const std::vector<int> none(static_cast<std::size_t>(n));
+  return equilibrate_symmetric(n, a, exponents(n, n, a, none, none).rows);
+}
+template <class T>
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, const Survey<T>& survey) {
+  return equilibrate_symmetric(n, a, exponents(n, n, survey).rows);
+}
+
+template <class T>
+bool needs_scaling(std::int64_t m, std::int64_t n, const Survey<T>& survey) {
+  using R = typename RealOf<T>::type;
+  const auto uneven_lines = [](std::int64_t count, const R* top) {
+    R least = std::numeric_limits<R>::infinity(), most = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      most = top[i] > most ? top[i] : most;
+      least = (top[i] < least) & (top[i] > 0) ? top[i] : least;
+    }
+    return most > 0 && uneven<T>({exponent_of(static_cast<double>(least)), exponent_of(static_cast<double>(most))});
+  };
+  return uneven_lines(m, survey.rows()) || uneven_lines(n, survey.columns());
 }
 
 template <class T>
@@ -154,10 +196,13 @@ bool scale(std::int64_t m, std::int64_t n, View<T> a, const int* rows, const int
   return exact;
 }
 
-#define WP_INSTANTIATE(T)                                                  \
-  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>); \
-  template Equilibration equilibrate_symmetric(std::int64_t, View<T>);     \
-  template int prescale_exponent(std::int64_t, std::int64_t, View<T>);     \
+#define WP_INSTANTIATE(T)                                                                    \
+  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>);                   \
+  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>, const Survey<T>&); \
+  template Equilibration equilibrate_symmetric(std::int64_t, View<T>);                       \
+  template Equilibration equilibrate_symmetric(std::int64_t, View<T>, const Survey<T>&);     \
+  template bool needs_scaling(std::int64_t, std::int64_t, const Survey<T>&);                 \
+  template int prescale_exponent(std::int64_t, std::int64_t, View<T>);                       \
   template bool scale(std::int64_t, std::int64_t, View<T>, const int*, const int*, T*);
 WP_INSTANTIATE(float)
 WP_INSTANTIATE(double)

@@ -9,6 +9,7 @@
 #include "base/pool.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/quotient.hpp"
+#include "kernels/survey.hpp"
 #include "kernels/triangular.hpp"
 #include "simd/pack.hpp"
 
@@ -141,12 +142,25 @@ template <class T>
 typename RealOf<T>::type largest(std::int64_t m, std::int64_t n, View<T> a, Part part) {
   using R = typename RealOf<T>::type;
   R most = 0;
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = part == Part::upper ? i : 0; j < (part == Part::lower ? std::min(n, i + 1) : n); ++j) {
-      const R size = std::abs(*a.from(i, j).data);
+  for (std::int64_t i = 0; i < m; ++i) {
+    const std::int64_t begin = part == Part::upper ? i : 0, end = part == Part::lower ? std::min(n, i + 1) : n;
+    const T* const line = a.data + i * a.rows;
+    if constexpr (RealOf<T>::parts == 1)
+      if (a.columns == 1) {
+        const R size = begin < end ? largest_of_line(end - begin, line + begin) : R(0);
+        if (!(size <= most)) most = size;
+        if (std::isnan(size)) return size;
+        continue;
+      }
+    for (std::int64_t j = begin; j < end; ++j) {
+      const T v = line[j * a.columns];
+      if constexpr (RealOf<T>::parts == 2)  // |z| ≤ |re| + |im|, in which NaN stays
+        if (std::abs(v.real()) + std::abs(v.imag()) <= most) continue;
+      const R size = std::abs(v);
       if (!(size <= most)) most = size;
       if (std::isnan(size)) return size;
     }
+  }
   return most;
 }
 

@@ -42,21 +42,25 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
     verdict_ = banded_->verdict();
     return;
   }
-  take();
+  const kernels::Survey<T> survey = take();
+  if (!survey.finite()) {
+    verdict_.status = Status::nonfinite_input;
+    return;
+  }
   look();
-  if (verdict_.status == Status::nonfinite_input) return;
-  scale();
-  factor();
+  factor(scale(survey));
   estimate();
   judge();
 }
 
 // The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian
-// part).
+// part), and what a first pass says of it.
 template <class T>
-void System<T>::take() {
+kernels::Survey<T> System<T>::take() {
   T* const copy = factors_.data();
   const Assume s = options_.assume;
+  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general))
+    return kernels::Survey<T>(n_, n_, a_, copy);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < n_; ++j) {
       T v = a_.data[i * a_.rows + j * a_.columns];
@@ -68,31 +72,32 @@ void System<T>::take() {
       if (i == j) v += static_cast<Real>(options_.shift);
       copy[i * n_ + j] = v;
     }
-  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general)) return;
   meant_.assign(copy, copy + n_ * n_);
   a_ = {meant_.data(), n_, 1};
+  return kernels::Survey<T>(n_, n_, a_, nullptr);
 }
 
-// Is everything finite, which triangle is empty, are mirrored elements conjugate?
+// Which triangle is empty, are mirrored elements conjugate?
 template <class T>
 void System<T>::look() {
+  if (options_.assume == Assume::general) return;
+  constexpr std::int64_t kBlock =
+      32;  // rows and columns that stay in cache while they are compared with their mirror
   const T* const m = factors_.data();
-  if (!std::all_of(m, m + n_ * n_, [](T v) { return is_finite(v); })) {
-    verdict_.status = Status::nonfinite_input;
-    return;
-  }
   bool lower = true, upper = true, hermitian = true, positive = true;
   for (std::int64_t i = 0; i < n_; ++i) {
     positive = positive && std::real(m[i * n_ + i]) > 0;
     hermitian = hermitian && std::imag(m[i * n_ + i]) == 0;
-    for (std::int64_t j = 0; j < i && (lower || upper || hermitian); ++j) {
-      const T below = m[i * n_ + j], above = m[j * n_ + i];
-      upper = upper && below == T(0);
-      lower = lower && above == T(0);
-      hermitian = hermitian && below == conjugate(above);
-    }
   }
-  if (options_.assume == Assume::general) return;
+  for (std::int64_t from = 0; from < n_; from += kBlock)
+    for (std::int64_t left = 0; left <= from; left += kBlock)
+      for (std::int64_t i = from; i < std::min(n_, from + kBlock) && (lower || upper || hermitian); ++i)
+        for (std::int64_t j = left; j < std::min(i, left + kBlock); ++j) {
+          const T below = m[i * n_ + j], above = m[j * n_ + i];
+          upper = upper && below == T(0);
+          lower = lower && above == T(0);
+          hermitian = hermitian && below == conjugate(above);
+        }
   verdict_.structure = lower && upper          ? Structure::diagonal
                        : lower                 ? Structure::lower
                        : upper                 ? Structure::upper
@@ -101,24 +106,29 @@ void System<T>::look() {
                                                : Structure::general;
 }
 
-// Powers of two that bring rows and columns near 1: exact, and rcond then judges the problem, not its units.
+// Powers of two that bring rows and columns near 1: exact, and rcond then judges the problem, not its units. Returns
+// the norms of what is to be factored, where they are known.
 template <class T>
-void System<T>::scale() {
+std::optional<typename kernels::Survey<T>::Norms> System<T>::scale(const kernels::Survey<T>& survey) {
+  if (!kernels::needs_scaling<T>(n_, n_, survey)) return survey.norms();
   const bool symmetric = verdict_.structure == Structure::spd || verdict_.structure == Structure::symmetric;
   const kernels::MutableView<T> m{factors_.data(), n_, 1};
   kernels::Equilibration scaling =
-      symmetric ? kernels::equilibrate_symmetric<T>(n_, m) : kernels::equilibrate<T>(n_, n_, m);
-  if (!scaling.needed) return;
+      symmetric ? kernels::equilibrate_symmetric<T>(n_, m, survey) : kernels::equilibrate<T>(n_, n_, m, survey);
   rows_ = std::move(scaling.rows);
   columns_ = std::move(scaling.columns);
   kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), factors_.data());
+  return std::nullopt;
 }
 
 template <class T>
-void System<T>::factor() {
+void System<T>::factor(std::optional<typename kernels::Survey<T>::Norms> known) {
   T* const m = factors_.data();
-  const kernels::Norms norms = kernels::norms<T>(n_, n_, {m, n_, 1});
-  norm_ = norms.one;
+  if (!known) {
+    const kernels::Norms norms = kernels::norms<T>(n_, n_, {m, n_, 1});
+    known = {norms.one, norms.largest};
+  }
+  norm_ = known->one;
   if (verdict_.structure >= Structure::lower) {
     verdict_.method = Method::substitution;
     verdict_.growth = 1;
@@ -126,11 +136,11 @@ void System<T>::factor() {
     return;
   }
   if (verdict_.structure == Structure::spd && factor_by_cholesky()) return;
-  if (verdict_.structure == Structure::symmetric && factor_by_ldl()) return;
+  if (verdict_.structure == Structure::symmetric && factor_by_ldl(known->largest)) return;
   verdict_.method = Method::lu;
   pivots_.resize(static_cast<std::size_t>(n_));
   zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
-  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(norms.largest));
+  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(known->largest));
   if (verdict_.growth > kGrowth) factor_by_qr();
 }
 
@@ -149,10 +159,9 @@ bool System<T>::factor_by_cholesky() {
 
 // Only when asked for: half the operations of LU, but LU on our own products takes less time (from 64 to 2000 rows).
 template <class T>
-bool System<T>::factor_by_ldl() {
+bool System<T>::factor_by_ldl(double most) {
   const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
   if (!said || n_ > kLapack) return false;
-  const double most = kernels::norms<T>(n_, n_, {factors_.data(), n_, 1}).largest;
   indefinite_ = std::make_unique<Indefinite<T>>(n_, factors_.data());
   verdict_.method = Method::ldl;
   zero_pivot_ = indefinite_->singular();

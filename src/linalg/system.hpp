@@ -2,9 +2,11 @@
 // its reasons: docs/linear-algebra.md).
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/gemm.hpp"
+#include "kernels/survey.hpp"
 #include "linalg/banded.hpp"
 #include "linalg/indefinite.hpp"
 #include "linalg/judgement.hpp"
@@ -39,12 +41,12 @@ class System {
   Scaled determinant() const;
 
  private:
-  void take();
+  kernels::Survey<T> take();
   void look();
-  void scale();
-  void factor();
+  std::optional<typename kernels::Survey<T>::Norms> scale(const kernels::Survey<T>& survey);
+  void factor(std::optional<typename kernels::Survey<T>::Norms> known);
   bool factor_by_cholesky();
-  bool factor_by_ldl();
+  bool factor_by_ldl(double most);
   void factor_by_qr();
   void estimate();
   void judge();
