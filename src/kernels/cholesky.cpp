@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "base/pool.hpp"
+#include "kernels/few.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/triangular.hpp"
@@ -97,6 +98,14 @@ void cholesky_solve(std::int64_t n, std::int64_t columns, View<T> l, MutableView
   solve_triangular<T>({false, false}, n, columns, l, x);
   solve_triangular<T>({true, false}, n, columns, l.transposed().conjugated(), x);
 }
+
+template <class T>
+void cholesky_solve_few(std::int64_t n, View<T> l, T* x) {
+  solve_few<T>({false, false}, n, l, x);
+  solve_few<T>({true, false}, n, l.transposed(), x);
+}
+template void cholesky_solve_few(std::int64_t, View<float>, float*);
+template void cholesky_solve_few(std::int64_t, View<double>, double*);
 
 template <class T>
 void cholesky_inverse(std::int64_t n, View<T> l, T* inverse, std::int64_t row) {

@@ -29,7 +29,8 @@ class Solver {
       v.status = Status::nonfinite_input;
       return v;
     }
-    System<T> system(p_.n, a, o_);
+    using Estimate = typename System<T>::Estimate;
+    System<T> system(p_.n, a, o_, p_.b.defined() ? Estimate::with_solve : Estimate::now);
     if (p_.b.defined())
       system.solve(p_.k, to);
     else

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/cholesky.hpp"
-#include "kernels/condition.hpp"
+#include "kernels/few.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
 #include "kernels/modular.hpp"
@@ -32,7 +32,7 @@ std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Opt
 }  // namespace
 
 template <class T>
-System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
+System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options, Estimate when)
     : n_(n),
       a_(a),
       options_(options),
@@ -49,8 +49,7 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
   }
   look();
   factor(scale(survey));
-  estimate();
-  judge();
+  if (when == Estimate::now) solve_and_estimate(0, {nullptr, 1, 1});
 }
 
 // The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian
@@ -221,8 +220,38 @@ void System<T>::substitute(std::int64_t columns, kernels::MutableView<T> x, bool
   }
 }
 
+// Substitutes in X and estimates rcond. Few columns go through the factors beside the vectors that the estimate
+// begins with.
 template <class T>
-void System<T>::estimate() {
+void System<T>::solve_and_estimate(std::int64_t columns, kernels::MutableView<T> x) {
+  using kernels::kFew;
+  if constexpr (kernels::RealOf<T>::parts == 1) {
+    const bool direct = verdict_.method == Method::lu || verdict_.method == Method::cholesky;
+    if (direct && columns + 2 <= kFew && n_ > 0 && !zero_pivot_ && norm_ != 0) {
+      kernels::Buffer<T> all(n_ * kFew);
+      T* const line = all.data();
+      std::fill_n(line, n_ * kFew, T(0));
+      kernels::inverse_norm_starts<T>(n_, line, line + 1, kFew);
+      for (std::int64_t i = 0; i < n_; ++i)
+        for (std::int64_t c = 0; c < columns; ++c) line[i * kFew + 2 + c] = x.data[i * x.rows + c * x.columns];
+      const kernels::View<T> m{factors_.data(), n_, 1};
+      if (verdict_.method == Method::lu)
+        kernels::lu_solve_few<T>(n_, m, pivots_.data(), line);
+      else
+        kernels::cholesky_solve_few<T>(n_, m, line);
+      for (std::int64_t i = 0; i < n_; ++i)
+        for (std::int64_t c = 0; c < columns; ++c) x.data[i * x.rows + c * x.columns] = line[i * kFew + 2 + c];
+      estimate({line, line + 1, kFew});
+      return judge();
+    }
+  }
+  if (columns > 0) substitute(columns, x, false);
+  estimate({});
+  judge();
+}
+
+template <class T>
+void System<T>::estimate(const kernels::Starts<T>& solved) {
   if (n_ == 0) {
     verdict_.rcond = 1;
     return;
@@ -233,13 +262,14 @@ void System<T>::estimate() {
   }
   const auto plain = [&](T* x) { substitute(1, {x, 1, 1}, false); };
   const auto adjoint = [&](T* x) { substitute(1, {x, 1, 1}, true); };
-  const double inverse = kernels::inverse_norm<T>(n_, plain, adjoint).estimate;
+  const double inverse = kernels::inverse_norm<T>(n_, plain, adjoint, solved).estimate;
   verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
 }
 
 // Singular by rcond; or, on suspicion, because the determinant of the matrix as given is proved to be zero.
 template <class T>
 void System<T>::judge() {
+  judged_ = true;
   if (verdict_.method == Method::substitution)
     for (std::int64_t i = 0; i < n_; ++i)
       verdict_.exactly_singular = verdict_.exactly_singular || a_.data[i * (a_.rows + a_.columns)] == T(0);
@@ -250,7 +280,11 @@ void System<T>::judge() {
 
 template <class T>
 void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
-  if (verdict_.status == Status::nonfinite_input || n_ == 0 || columns == 0) return;
+  if (verdict_.status == Status::nonfinite_input) return;
+  if (n_ == 0 || columns == 0) {
+    if (!judged_ && !banded_) solve_and_estimate(0, x);
+    return;
+  }
   if (banded_) {
     banded_->solve(columns, x);
     verdict_ = banded_->verdict();
@@ -261,7 +295,10 @@ void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
   kernels::Buffer<T> b(n_ * columns);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
-  substitute(columns, x, false);
+  if (judged_)
+    substitute(columns, x, false);
+  else
+    solve_and_estimate(columns, x);
   improve(columns, few(n_, columns), {b.data(), columns, 1}, x);
   frame.leave(x);
 }
