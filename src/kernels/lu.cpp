@@ -174,17 +174,12 @@ void lu_inverse(std::int64_t n, View<T> lu, const std::int64_t* pivots, T* inver
 template <class T>
 typename RealOf<T>::type largest(std::int64_t m, std::int64_t n, View<T> a, Part part) {
   using R = typename RealOf<T>::type;
+  if constexpr (RealOf<T>::parts == 1)
+    if (a.columns == 1) return largest_of_lines(m, n, a.data, a.rows, part);
   R most = 0;
   for (std::int64_t i = 0; i < m; ++i) {
     const std::int64_t begin = part == Part::upper ? i : 0, end = part == Part::lower ? std::min(n, i + 1) : n;
     const T* const line = a.data + i * a.rows;
-    if constexpr (RealOf<T>::parts == 1)
-      if (a.columns == 1) {
-        const R size = begin < end ? largest_of_line(end - begin, line + begin) : R(0);
-        if (!(size <= most)) most = size;
-        if (std::isnan(size)) return size;
-        continue;
-      }
     for (std::int64_t j = begin; j < end; ++j) {
       const T v = line[j * a.columns];
       if constexpr (RealOf<T>::parts == 2)  // |z| ≤ |re| + |im|, in which NaN stays

@@ -134,10 +134,10 @@ bool all_finite(std::int64_t m, std::int64_t n, View<T> a) {
 }
 
 template <class R>
-R largest_of_line(std::int64_t n, const R* a) {
-  static constexpr R (*all[])(std::int64_t, const R*) = {baseline::largest_of_line<R>, avx2::largest_of_line<R>,
-                                                         avx512::largest_of_line<R>};
-  return all[static_cast<int>(simd::isa())](n, a);
+R largest_of_lines(std::int64_t m, std::int64_t n, const R* a, std::int64_t row, Part part) {
+  static constexpr R (*all[])(std::int64_t, std::int64_t, const R*, std::int64_t, Part) = {
+      baseline::largest_of_lines<R>, avx2::largest_of_lines<R>, avx512::largest_of_lines<R>};
+  return all[static_cast<int>(simd::isa())](m, n, a, row, part);
 }
 
 #define WP_INSTANTIATE(T)   \
@@ -148,7 +148,7 @@ WP_INSTANTIATE(double)
 WP_INSTANTIATE(std::complex<float>)
 WP_INSTANTIATE(std::complex<double>)
 #undef WP_INSTANTIATE
-template float largest_of_line(std::int64_t, const float*);
-template double largest_of_line(std::int64_t, const double*);
+template float largest_of_lines(std::int64_t, std::int64_t, const float*, std::int64_t, Part);
+template double largest_of_lines(std::int64_t, std::int64_t, const double*, std::int64_t, Part);
 
 }  // namespace wp::kernels

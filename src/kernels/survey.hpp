@@ -40,8 +40,9 @@ class Survey {
 template <class T>
 bool all_finite(std::int64_t m, std::int64_t n, View<T> a);
 
-// max |a[j]| of n contiguous real numbers; NaN if there is one.
+// max |aᵢⱼ| of m rows of n contiguous real numbers, `row` apart, or of a part of them; NaN if there is one, 0 of
+// nothing.
 template <class R>
-R largest_of_line(std::int64_t n, const R* a);
+R largest_of_lines(std::int64_t m, std::int64_t n, const R* a, std::int64_t row, Part part = Part::all);
 
 }  // namespace wp::kernels

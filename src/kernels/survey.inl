@@ -68,30 +68,32 @@ void survey_rows(std::int64_t m, std::int64_t n, const R* from, std::int64_t fro
 }
 
 template <class R>
-R largest_of_line(std::int64_t n, const R* a) {
-  constexpr std::int64_t lanes = lanes_of<R>, chains = 4;
-  Vec<R> most[chains] = {},
-         nothing = {};  // nothing: 0, or NaN once there was one (∞ − ∞ too, which `most` then shows)
-  std::int64_t j = 0;
-  for (; j + chains * lanes <= n; j += chains * lanes)
-#pragma GCC unroll 4
-    for (int c = 0; c < chains; ++c) {
-      const Vec<R> size = size_of_pack<R>(load_pack(a + j + c * lanes));
-      most[c] = larger<R>(size, most[c]);
-      nothing += size - size;
+R largest_of_lines(std::int64_t m, std::int64_t n, const R* a, std::int64_t row, Part part) {
+  constexpr std::int64_t lanes = lanes_of<R>;
+  Vec<R> most = {};
+  Int<R> bad = {};
+  R rest = 0, odd = 0;
+  const auto see = [&](const R* p) __attribute__((always_inline)) {
+    const Vec<R> v = load_pack(p);
+    most = larger<R>(size_of_pack<R>(v), most);
+    bad |= v != v;
+  };
+  for (std::int64_t i = 0; i < m; ++i, a += row) {
+    const std::int64_t begin = part == Part::upper ? i : 0, end = part == Part::lower && i + 1 < n ? i + 1 : n;
+    std::int64_t j = begin;
+    for (; j + lanes <= end; j += lanes) see(a + j);
+    if (j < end && end - begin >= lanes) {  // the last pack meets the one before
+      see(a + end - lanes);
+      j = end;
     }
-  R all = 0, odd = 0;
+    for (; j < end; ++j) {
+      rest = std::fabs(a[j]) > rest ? std::fabs(a[j]) : rest;
+      odd += a[j] != a[j] ? a[j] : R(0);
+    }
+  }
   for (int s = 0; s < lanes; ++s) {
-    for (int c = 0; c < chains; ++c) all = most[c][s] > all ? most[c][s] : all;
-    odd += nothing[s];
+    rest = most[s] > rest ? most[s] : rest;
+    if (bad[s]) odd = std::numeric_limits<R>::quiet_NaN();
   }
-  for (; j < n; ++j) {
-    const R size = std::fabs(a[j]);
-    all = size > all ? size : all;
-    odd += size - size;
-  }
-  if (odd == 0) return all;
-  for (std::int64_t k = 0; k < n; ++k)
-    if (a[k] != a[k]) return a[k];
-  return all;
+  return odd != odd ? odd : rest;
 }

@@ -147,23 +147,30 @@ TYPED_TEST(Passes, SeeEverythingThatIsNotFiniteWhereverItIs) {
   });
 }
 
-TYPED_TEST(Passes, FindTheLargestOfALineAndNan) {
+TYPED_TEST(Passes, FindTheLargestOfEveryPartAndNan) {
   using R = typename TestFixture::R;
+  using wp::kernels::Part;
   this->on_every_isa([&] {
-    for (std::int64_t n = 0; n < 70; ++n) {
-      std::vector<R> v(static_cast<std::size_t>(n));
-      R most = 0;
-      for (std::int64_t j = 0; j < n; ++j) {
-        v[static_cast<std::size_t>(j)] = static_cast<R>((j * 37 % 61) - 30) * std::numeric_limits<R>::denorm_min();
-        most = std::max(most, std::fabs(v[static_cast<std::size_t>(j)]));
+    for (std::int64_t n = 0; n < 40; ++n)
+      for (const Part part : {Part::all, Part::lower, Part::upper}) {
+        const std::int64_t m = 7, row = n + 3;
+        std::vector<R> v(static_cast<std::size_t>(m * row), std::numeric_limits<R>::quiet_NaN());
+        R most = 0;
+        R* inside = nullptr;
+        for (std::int64_t i = 0; i < m; ++i)
+          for (std::int64_t j = part == Part::upper ? i : 0; j < (part == Part::lower ? std::min(n, i + 1) : n);
+               ++j) {
+            inside = &v[static_cast<std::size_t>(i * row + j)];
+            *inside = static_cast<R>(((i * 11 + j) * 37 % 61) - 30) * std::numeric_limits<R>::denorm_min();
+            most = std::max(most, std::fabs(*inside));
+          }
+        EXPECT_EQ(wp::kernels::largest_of_lines<R>(m, n, v.data(), row, part), most);
+        if (!inside) continue;
+        *inside = -std::numeric_limits<R>::infinity();
+        EXPECT_EQ(wp::kernels::largest_of_lines<R>(m, n, v.data(), row, part), std::numeric_limits<R>::infinity());
+        *inside = std::numeric_limits<R>::quiet_NaN();
+        EXPECT_TRUE(std::isnan(wp::kernels::largest_of_lines<R>(m, n, v.data(), row, part)));
       }
-      EXPECT_EQ(wp::kernels::largest_of_line<R>(n, v.data()), most);
-      if (n == 0) continue;
-      v[static_cast<std::size_t>(n / 2)] = -std::numeric_limits<R>::infinity();
-      EXPECT_EQ(wp::kernels::largest_of_line<R>(n, v.data()), std::numeric_limits<R>::infinity());
-      v[static_cast<std::size_t>(n / 3)] = std::numeric_limits<R>::quiet_NaN();
-      EXPECT_TRUE(std::isnan(wp::kernels::largest_of_line<R>(n, v.data())));
-    }
   });
 }
 
