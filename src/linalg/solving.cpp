@@ -23,13 +23,14 @@ class Solver {
     const kernels::View<T> a = a_[member];
     const kernels::MutableView<T> to{x, p_.k, 1};
     if (o_.ridge.rule != RidgeRule::none && o_.if_ill != Policy::ridge) return regularised(a, to, Method::ridge, {});
-    if (p_.b.defined() && !std::isfinite(kernels::norms<T>(p_.n, p_.k, to).largest)) {
+    if (p_.b.defined() && !kernels::all_finite<T>(p_.n, p_.k, to)) {
       std::fill_n(x, p_.n * p_.k, not_a_number());
       Verdict v;
       v.status = Status::nonfinite_input;
       return v;
     }
-    System<T> system(p_.n, a, o_);
+    using Estimate = typename System<T>::Estimate;
+    System<T> system(p_.n, a, o_, p_.b.defined() ? Estimate::with_solve : Estimate::now);
     if (p_.b.defined())
       system.solve(p_.k, to);
     else
@@ -91,7 +92,7 @@ class Solver {
   Verdict regularised(kernels::View<T> a, kernels::MutableView<T> x, Method method, Verdict v) const {
     const Spectral<T> svd(p_.n, p_.n, a);
     v.method = method;
-    const bool data_finite = std::isfinite(kernels::norms<T>(p_.n, p_.k, x).largest);
+    const bool data_finite = kernels::all_finite<T>(p_.n, p_.k, x);
     if (!svd.finite() || !data_finite || !svd.converged()) {
       v.status = svd.finite() && data_finite ? Status::not_converged : Status::nonfinite_input;
       std::fill_n(x.data, p_.n * p_.k, not_a_number());

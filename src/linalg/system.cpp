@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/cholesky.hpp"
-#include "kernels/condition.hpp"
+#include "kernels/few.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
 #include "kernels/modular.hpp"
@@ -32,7 +32,7 @@ std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Opt
 }  // namespace
 
 template <class T>
-System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
+System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options, Estimate when)
     : n_(n),
       a_(a),
       options_(options),
@@ -42,21 +42,24 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
     verdict_ = banded_->verdict();
     return;
   }
-  take();
+  const kernels::Survey<T> survey = take();
+  if (!survey.finite()) {
+    verdict_.status = Status::nonfinite_input;
+    return;
+  }
   look();
-  if (verdict_.status == Status::nonfinite_input) return;
-  scale();
-  factor();
-  estimate();
-  judge();
+  factor(scale(survey));
+  if (when == Estimate::now) solve_and_estimate(0, {nullptr, 1, 1});
 }
 
 // The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian
-// part).
+// part), and what a first pass says of it.
 template <class T>
-void System<T>::take() {
+kernels::Survey<T> System<T>::take() {
   T* const copy = factors_.data();
   const Assume s = options_.assume;
+  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general))
+    return kernels::Survey<T>(n_, n_, a_, copy);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < n_; ++j) {
       T v = a_.data[i * a_.rows + j * a_.columns];
@@ -68,31 +71,32 @@ void System<T>::take() {
       if (i == j) v += static_cast<Real>(options_.shift);
       copy[i * n_ + j] = v;
     }
-  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general)) return;
   meant_.assign(copy, copy + n_ * n_);
   a_ = {meant_.data(), n_, 1};
+  return kernels::Survey<T>(n_, n_, a_, nullptr);
 }
 
-// Is everything finite, which triangle is empty, are mirrored elements conjugate?
+// Which triangle is empty, are mirrored elements conjugate?
 template <class T>
 void System<T>::look() {
+  if (options_.assume == Assume::general) return;
+  constexpr std::int64_t kBlock =
+      32;  // rows and columns that stay in cache while they are compared with their mirror
   const T* const m = factors_.data();
-  if (!std::all_of(m, m + n_ * n_, [](T v) { return is_finite(v); })) {
-    verdict_.status = Status::nonfinite_input;
-    return;
-  }
   bool lower = true, upper = true, hermitian = true, positive = true;
   for (std::int64_t i = 0; i < n_; ++i) {
     positive = positive && std::real(m[i * n_ + i]) > 0;
     hermitian = hermitian && std::imag(m[i * n_ + i]) == 0;
-    for (std::int64_t j = 0; j < i && (lower || upper || hermitian); ++j) {
-      const T below = m[i * n_ + j], above = m[j * n_ + i];
-      upper = upper && below == T(0);
-      lower = lower && above == T(0);
-      hermitian = hermitian && below == conjugate(above);
-    }
   }
-  if (options_.assume == Assume::general) return;
+  for (std::int64_t from = 0; from < n_; from += kBlock)
+    for (std::int64_t left = 0; left <= from; left += kBlock)
+      for (std::int64_t i = from; i < std::min(n_, from + kBlock) && (lower || upper || hermitian); ++i)
+        for (std::int64_t j = left; j < std::min(i, left + kBlock); ++j) {
+          const T below = m[i * n_ + j], above = m[j * n_ + i];
+          upper = upper && below == T(0);
+          lower = lower && above == T(0);
+          hermitian = hermitian && below == conjugate(above);
+        }
   verdict_.structure = lower && upper          ? Structure::diagonal
                        : lower                 ? Structure::lower
                        : upper                 ? Structure::upper
@@ -101,24 +105,29 @@ void System<T>::look() {
                                                : Structure::general;
 }
 
-// Powers of two that bring rows and columns near 1: exact, and rcond then judges the problem, not its units.
+// Powers of two that bring rows and columns near 1: exact, and rcond then judges the problem, not its units. Returns
+// the norms of what is to be factored, where they are known.
 template <class T>
-void System<T>::scale() {
+std::optional<typename kernels::Survey<T>::Norms> System<T>::scale(const kernels::Survey<T>& survey) {
+  if (!kernels::needs_scaling<T>(n_, n_, survey)) return survey.norms();
   const bool symmetric = verdict_.structure == Structure::spd || verdict_.structure == Structure::symmetric;
   const kernels::MutableView<T> m{factors_.data(), n_, 1};
   kernels::Equilibration scaling =
-      symmetric ? kernels::equilibrate_symmetric<T>(n_, m) : kernels::equilibrate<T>(n_, n_, m);
-  if (!scaling.needed) return;
+      symmetric ? kernels::equilibrate_symmetric<T>(n_, m, survey) : kernels::equilibrate<T>(n_, n_, m, survey);
   rows_ = std::move(scaling.rows);
   columns_ = std::move(scaling.columns);
   kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), factors_.data());
+  return std::nullopt;
 }
 
 template <class T>
-void System<T>::factor() {
+void System<T>::factor(std::optional<typename kernels::Survey<T>::Norms> known) {
   T* const m = factors_.data();
-  const kernels::Norms norms = kernels::norms<T>(n_, n_, {m, n_, 1});
-  norm_ = norms.one;
+  if (!known) {
+    const kernels::Norms norms = kernels::norms<T>(n_, n_, {m, n_, 1});
+    known = {norms.one, norms.largest};
+  }
+  norm_ = known->one;
   if (verdict_.structure >= Structure::lower) {
     verdict_.method = Method::substitution;
     verdict_.growth = 1;
@@ -126,11 +135,11 @@ void System<T>::factor() {
     return;
   }
   if (verdict_.structure == Structure::spd && factor_by_cholesky()) return;
-  if (verdict_.structure == Structure::symmetric && factor_by_ldl()) return;
+  if (verdict_.structure == Structure::symmetric && factor_by_ldl(known->largest)) return;
   verdict_.method = Method::lu;
   pivots_.resize(static_cast<std::size_t>(n_));
   zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
-  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(norms.largest));
+  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(known->largest));
   if (verdict_.growth > kGrowth) factor_by_qr();
 }
 
@@ -149,10 +158,9 @@ bool System<T>::factor_by_cholesky() {
 
 // Only when asked for: half the operations of LU, but LU on our own products takes less time (from 64 to 2000 rows).
 template <class T>
-bool System<T>::factor_by_ldl() {
+bool System<T>::factor_by_ldl(double most) {
   const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
   if (!said || n_ > kLapack) return false;
-  const double most = kernels::norms<T>(n_, n_, {factors_.data(), n_, 1}).largest;
   indefinite_ = std::make_unique<Indefinite<T>>(n_, factors_.data());
   verdict_.method = Method::ldl;
   zero_pivot_ = indefinite_->singular();
@@ -212,8 +220,38 @@ void System<T>::substitute(std::int64_t columns, kernels::MutableView<T> x, bool
   }
 }
 
+// Substitutes in X and estimates rcond. Few columns go through the factors beside the vectors that the estimate
+// begins with.
 template <class T>
-void System<T>::estimate() {
+void System<T>::solve_and_estimate(std::int64_t columns, kernels::MutableView<T> x) {
+  using kernels::kFew;
+  if constexpr (kernels::RealOf<T>::parts == 1) {
+    const bool direct = verdict_.method == Method::lu || verdict_.method == Method::cholesky;
+    if (direct && columns + 2 <= kFew && n_ > 0 && !zero_pivot_ && norm_ != 0) {
+      kernels::Buffer<T> all(n_ * kFew);
+      T* const line = all.data();
+      std::fill_n(line, n_ * kFew, T(0));
+      kernels::inverse_norm_starts<T>(n_, line, line + 1, kFew);
+      for (std::int64_t i = 0; i < n_; ++i)
+        for (std::int64_t c = 0; c < columns; ++c) line[i * kFew + 2 + c] = x.data[i * x.rows + c * x.columns];
+      const kernels::View<T> m{factors_.data(), n_, 1};
+      if (verdict_.method == Method::lu)
+        kernels::lu_solve_few<T>(n_, m, pivots_.data(), line);
+      else
+        kernels::cholesky_solve_few<T>(n_, m, line);
+      for (std::int64_t i = 0; i < n_; ++i)
+        for (std::int64_t c = 0; c < columns; ++c) x.data[i * x.rows + c * x.columns] = line[i * kFew + 2 + c];
+      estimate({line, line + 1, kFew});
+      return judge();
+    }
+  }
+  if (columns > 0) substitute(columns, x, false);
+  estimate({});
+  judge();
+}
+
+template <class T>
+void System<T>::estimate(const kernels::Starts<T>& solved) {
   if (n_ == 0) {
     verdict_.rcond = 1;
     return;
@@ -224,13 +262,14 @@ void System<T>::estimate() {
   }
   const auto plain = [&](T* x) { substitute(1, {x, 1, 1}, false); };
   const auto adjoint = [&](T* x) { substitute(1, {x, 1, 1}, true); };
-  const double inverse = kernels::inverse_norm<T>(n_, plain, adjoint).estimate;
+  const double inverse = kernels::inverse_norm<T>(n_, plain, adjoint, solved).estimate;
   verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
 }
 
 // Singular by rcond; or, on suspicion, because the determinant of the matrix as given is proved to be zero.
 template <class T>
 void System<T>::judge() {
+  judged_ = true;
   if (verdict_.method == Method::substitution)
     for (std::int64_t i = 0; i < n_; ++i)
       verdict_.exactly_singular = verdict_.exactly_singular || a_.data[i * (a_.rows + a_.columns)] == T(0);
@@ -241,7 +280,11 @@ void System<T>::judge() {
 
 template <class T>
 void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
-  if (verdict_.status == Status::nonfinite_input || n_ == 0 || columns == 0) return;
+  if (verdict_.status == Status::nonfinite_input) return;
+  if (n_ == 0 || columns == 0) {
+    if (!judged_ && !banded_) solve_and_estimate(0, x);
+    return;
+  }
   if (banded_) {
     banded_->solve(columns, x);
     verdict_ = banded_->verdict();
@@ -252,7 +295,10 @@ void System<T>::solve(std::int64_t columns, kernels::MutableView<T> x) {
   kernels::Buffer<T> b(n_ * columns);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
-  substitute(columns, x, false);
+  if (judged_)
+    substitute(columns, x, false);
+  else
+    solve_and_estimate(columns, x);
   improve(columns, few(n_, columns), {b.data(), columns, 1}, x);
   frame.leave(x);
 }

@@ -2,9 +2,12 @@
 // its reasons: docs/linear-algebra.md).
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "kernels/condition.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/survey.hpp"
 #include "linalg/banded.hpp"
 #include "linalg/indefinite.hpp"
 #include "linalg/judgement.hpp"
@@ -21,8 +24,10 @@ class System {
   static constexpr double u = kUnit<T>;
   static constexpr double threshold = kSingular<T>;
 
-  // Looks at the matrix, scales and factors it and estimates its condition.
-  System(std::int64_t n, kernels::View<T> a, const Options& options);
+  // Looks at the matrix, scales and factors it and estimates its condition: at once, or with the first solve, which
+  // must then follow and shares its substitutions.
+  enum class Estimate : std::uint8_t { now, with_solve };
+  System(std::int64_t n, kernels::View<T> a, const Options& options, Estimate when = Estimate::now);
   kernels::View<T> matrix() const noexcept { return a_; }  // that is meant
   const Verdict& verdict() const noexcept { return verdict_; }
   bool usable() const noexcept { return verdict_.status != Status::nonfinite_input && !zero_pivot_; }
@@ -39,14 +44,15 @@ class System {
   Scaled determinant() const;
 
  private:
-  void take();
+  kernels::Survey<T> take();
   void look();
-  void scale();
-  void factor();
+  std::optional<typename kernels::Survey<T>::Norms> scale(const kernels::Survey<T>& survey);
+  void factor(std::optional<typename kernels::Survey<T>::Norms> known);
   bool factor_by_cholesky();
-  bool factor_by_ldl();
+  bool factor_by_ldl(double most);
   void factor_by_qr();
-  void estimate();
+  void solve_and_estimate(std::int64_t columns, kernels::MutableView<T> x);
+  void estimate(const kernels::Starts<T>& solved);
   void judge();
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
   void improve(std::int64_t columns, bool cheap, kernels::View<T> b, kernels::MutableView<T> x);
@@ -63,7 +69,7 @@ class System {
   std::vector<std::int64_t> pivots_;
   std::vector<T> reflectors_;  // tau, with QR: the factors are then column-major
   double norm_ = 0;            // ‖A‖₁ of the scaled matrix
-  bool zero_pivot_ = false;
+  bool zero_pivot_ = false, judged_ = false;
 };
 
 }  // namespace wp::linalg

@@ -26,7 +26,8 @@ template <class T>
 Status factor(const MatrixSizes& s, std::int64_t width, kernels::View<T> a, T* q, T* r, std::int64_t* columns) {
   Prescaled<T> x(s.m, s.n, a);
   if (!x.finite) return Status::nonfinite_input;
-  std::vector<T> tau(static_cast<std::size_t>(s.k)), product(static_cast<std::size_t>(s.m * width));
+  std::vector<T> tau(static_cast<std::size_t>(s.k));
+  kernels::Buffer<T> product(std::max<std::int64_t>(s.m * width, 1));
   T* const f = x.data.data();
   const int info = columns ? lapack::qr_pivoted<T>(s.m, s.n, f, s.m, columns, tau.data())
                            : lapack::qr<T>(s.m, s.n, f, s.m, tau.data());
