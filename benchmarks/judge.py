@@ -29,6 +29,9 @@ ITEM = {"f32": 4, "f64": 8}
 
 # ---- a peer: the same protocol as worker.cpp ---------------------------------------------------------------------------
 def peer_call(name, op, dtype, shape):
+    if op == "chain" or op.startswith("tape."):
+        import tape_peers
+        return tape_peers.CALLS[name](op, dtype, shape)
     import numpy as np
     rng = np.random.default_rng(1)
     x, y = (rng.uniform(0.1, 1, shape).astype({"f32": "float32", "f64": "float64"}[dtype]) for _ in range(2))
@@ -72,6 +75,9 @@ def serve_peer(name):
         tf.config.threading.set_intra_op_parallelism_threads(int(os.environ["OMP_NUM_THREADS"]))
         tf.config.threading.set_inter_op_parallelism_threads(1)
         print("TensorFlow", tf.__version__, flush=True)
+    elif name == "jax":
+        import jax
+        print("JAX", jax.__version__, flush=True)
     else:
         import torch
         torch.set_grad_enabled(False)

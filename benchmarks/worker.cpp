@@ -23,6 +23,7 @@
 #include "kernels/lu.hpp"
 #include "kernels/scan.hpp"
 #include "ops/dispatch.hpp"
+#include "tape.hpp"
 #include "wellposed/threads.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -134,6 +135,7 @@ wp::Tensor symmetric_operand(wp::DType dtype, const wp::Dims& shape) {
 }
 
 std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
+  if (auto work = tape_work(name, dtype, shape)) return work;
   const bool symmetric = name == "linalg.cholesky" || name == "linalg.eigh" || name == "linalg.eigvalsh";
   const wp::Tensor x = symmetric ? symmetric_operand(dtype, shape) : operand(dtype, shape, 1);
   if (name == "copy") return copy_bytes(x);
