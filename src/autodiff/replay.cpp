@@ -6,11 +6,12 @@ namespace wp::autodiff {
 namespace {
 
 // Slots that a target rests on, by way of the steps from `from` on.
-std::vector<char> useful_slots(const Tape& tape, std::size_t from, std::span<const std::int32_t> targets) {
+std::vector<char> useful_slots(const Tape& tape, std::size_t from, std::size_t end,
+                               std::span<const std::int32_t> targets) {
   std::vector<char> useful(tape.slots().size(), 0);
   for (const std::int32_t t : targets)
     if (t >= 0) useful[static_cast<std::size_t>(t)] = 1;
-  for (std::size_t k = tape.steps().size(); k-- > from;) {
+  for (std::size_t k = end; k-- > from;) {
     const Step& s = tape.steps()[k];
     bool any = false;
     for (const std::int32_t o : s.out_slots()) any |= useful[static_cast<std::size_t>(o)] != 0;
@@ -35,10 +36,10 @@ void repeat(const Step& s, std::vector<Tensor>& values) {
 
 }  // namespace
 
-std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::vector<Tensor> values,
+std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end, std::vector<Tensor> values,
                              std::span<const std::int32_t> target_slots, std::span<const Tensor> targets) {
-  const std::vector<char> useful = useful_slots(tape, from, target_slots);
-  for (std::size_t k = from; k < tape.steps().size(); ++k) {
+  const std::vector<char> useful = useful_slots(tape, from, end, target_slots);
+  for (std::size_t k = from; k < end; ++k) {
     const Step& s = tape.steps()[k];
     bool moved = false, wanted = false;
     for (const std::int32_t i : s.in_slots()) moved |= i >= 0 && values[static_cast<std::size_t>(i)].defined();
@@ -52,7 +53,7 @@ std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::vector<Ten
   return all;
 }
 
-Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::span<const Tensor> outputs,
+Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end, std::span<const Tensor> outputs,
                              std::span<const Tensor> inputs, std::span<const std::int32_t> target_slots,
                              std::span<const Tensor> targets, std::span<const Tensor> seeds) {
   const Step& s = tape.steps()[step];
@@ -67,7 +68,7 @@ Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::span<const
   Tape inner(false);
   for (const Tensor& y : at) inner.watch(y);
   inner.start();
-  const std::vector<Tensor> again = replayed(tape, step + 1, std::move(values), target_slots, targets);
+  const std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(values), target_slots, targets);
   inner.stop();
   const std::vector<Tensor> found = inner.gradient(
       {.targets = again, .seeds = seeds, .sources = at, .zero_unconnected = true, .verify = false, .place = s.place});

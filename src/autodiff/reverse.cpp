@@ -89,7 +89,7 @@ Tensor fitted(Tensor g, const Fact& fact, const Op& op) {
   return g;
 }
 
-Reverse::Reverse(Tape& tape, const Request& request) : tape_(tape), request_(request) {
+Reverse::Reverse(Tape& tape, const Request& request) : tape_(tape), request_(request), end_(tape.steps().size()) {
   const std::size_t n = tape.slots().size();
   cotangents_.resize(n);
   needed_.assign(n, 0);
@@ -125,7 +125,7 @@ void Reverse::seed() {
 
 void Reverse::mark_needed() {
   Steps& steps = tape_.steps();
-  for (std::size_t k = 0; k < steps.size(); ++k) {
+  for (std::size_t k = 0; k < end_; ++k) {
     const Step& s = steps[k];
     bool any = false;
     for (const std::int32_t o : s.out_slots()) made_[static_cast<std::size_t>(o)] = 1;
@@ -164,7 +164,7 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
   if (!context().saw_nonfinite) [[likely]]
     return in;
   // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
-  return masked_rule(tape_, step, targets_, in, [&](const Saved& finite) {
+  return masked_rule(tape_, step, end_, targets_, in, [&](const Saved& finite) {
     const RuleCall again(*this, step, finite, cotangents, wanted);
     return s.op->vjp(again);
   });
@@ -198,9 +198,9 @@ void Reverse::go_back(std::size_t step) {
 void Reverse::explain_blocked(std::int32_t source) {
   // Is there a way at all, through results that do not vary?
   Steps& steps = tape_.steps();
-  std::vector<std::int32_t> through(tape_.slots().size(), -2);  // the first step without a derivative; −1: none yet
+  std::vector<std::int32_t> through(made_.size(), -2);  // the first step without a derivative; −1: none yet
   through[static_cast<std::size_t>(source)] = -1;
-  for (std::size_t k = 0; k < steps.size(); ++k) {
+  for (std::size_t k = 0; k < end_; ++k) {
     const Step& s = steps[k];
     std::int32_t way = -2;
     for (const std::int32_t i : s.in_slots())
@@ -217,13 +217,13 @@ void Reverse::explain_blocked(std::int32_t source) {
 
 Tensors Reverse::replayed_cotangents(std::size_t step, std::span<const Tensor> outputs,
                                      std::span<const Tensor> inputs) {
-  return cotangents_by_replay(tape_, step, outputs, inputs, targets_, request_.targets, seeds_);
+  return cotangents_by_replay(tape_, step, end_, outputs, inputs, targets_, request_.targets, seeds_);
 }
 
 std::vector<Tensor> Reverse::run() {
   seed();
   mark_needed();
-  for (std::size_t k = tape_.steps().size(); k-- > 0;) go_back(k);
+  for (std::size_t k = end_; k-- > 0;) go_back(k);
   std::vector<Tensor> all;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto slot = static_cast<std::size_t>(sources_[i]);

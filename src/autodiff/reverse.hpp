@@ -28,6 +28,7 @@ class Reverse {
   std::vector<Tensor> cotangents_;  // by slot
   std::vector<char> needed_;        // by slot: a source lies before it
   std::vector<char> is_source_;     // by slot
+  std::size_t end_;                 // steps when it began: the tape may record what follows
   std::vector<char> made_;          // by slot: by a step, not watched
 };
 

@@ -65,9 +65,9 @@ Tensor joined(const Tensor& a, const Tensor& b) {
 struct Masks {
   std::vector<Tensor> outputs, inputs;
 };
-Masks masks_at(const Tape& tape, std::size_t step, std::span<const std::int32_t> targets) {
+Masks masks_at(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets) {
   std::vector<Tensor> by_slot(tape.slots().size());
-  for (std::size_t k = tape.steps().size(); k-- > step;) {
+  for (std::size_t k = end; k-- > step;) {
     const Step& s = tape.steps()[k];
     Masks m;
     bool any = false;
@@ -93,8 +93,8 @@ Masks masks_at(const Tape& tape, std::size_t step, std::span<const std::int32_t>
 
 }  // namespace
 
-Tensors masked_rule(const Tape& tape, std::size_t step, std::span<const std::int32_t> targets, const Tensors& found,
-                    const std::function<Tensors(const Saved&)>& rule) {
+Tensors masked_rule(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets,
+                    const Tensors& found, const std::function<Tensors(const Saved&)>& rule) {
   const Step& s = tape.steps()[step];
   Masks m;
   {
@@ -102,7 +102,7 @@ Tensors masked_rule(const Tape& tape, std::size_t step, std::span<const std::int
     const detail::Restore<&Context::level> level;
     context().listeners = nullptr;
     context().level = CheckLevel::off;
-    m = masks_at(tape, step, targets);
+    m = masks_at(tape, step, end, targets);
   }
   const auto dropped = [](const Tensor& mask) { return mask.defined() && !bool(wp::all(mask)); };
   bool any = false;

@@ -12,7 +12,7 @@ bool chooses(const Op& op) noexcept;
 
 // The cotangents `found` of a step, in which something was not finite, without what belongs to dropped elements.
 // `rule` is called once more, with values of dropped elements replaced where they are not finite.
-Tensors masked_rule(const Tape& tape, std::size_t step, std::span<const std::int32_t> targets, const Tensors& found,
-                    const std::function<Tensors(const Saved&)>& rule);
+Tensors masked_rule(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets,
+                    const Tensors& found, const std::function<Tensors(const Saved&)>& rule);
 
 }  // namespace wp::autodiff
