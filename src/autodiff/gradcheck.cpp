@@ -221,7 +221,10 @@ class Check {
   Values value_of(std::size_t c, double h) const {
     const checks off(CheckLevel::off);
     try {
-      return out_.of(f_(in_.moved(x_, c, h)));
+      const std::vector<Tensor> y = f_(in_.moved(x_, c, h));
+      for (std::size_t k = 0; k < y.size(); ++k)
+        if (y[k].defined() && !(y[k].shape() == y_[k].shape())) return Values(out_.size(), NAN);
+      return out_.of(y);
     } catch (const Error&) {  // outside the domain: no difference there
       return Values(out_.size(), NAN);
     }

@@ -4,7 +4,9 @@
 
 #include "ops/dispatch.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/shapes.hpp"
 #include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp {
@@ -29,10 +31,36 @@ Tensor sum_to(const Tensor& x, const Dims& shape) {
   return reshape(sum(x, {.axis = axes}), shape);
 }
 
+Tensor part(const Tensor& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  Dims items;
+  Tensors lists;
+  for (std::int64_t k = normal_axis(axis, x.ndim()); k > 0; --k) IndexItem(slice()).write(items, lists);
+  IndexItem(slice(begin, end)).write(items, lists);
+  return index(x, lists, items);
+}
+Tensor added_at(const Tensor& x, std::int64_t axis, const Tensor& places, const Tensor& values) {
+  Dims items;
+  Tensors lists;
+  for (std::int64_t k = normal_axis(axis, x.ndim()); k > 0; --k) IndexItem(slice()).write(items, lists);
+  IndexItem(places).write(items, lists);
+  return index_set(x, values, lists, items, {.mode = "add"});
+}
+Tensor product_of_others(const Tensor& x) {
+  const std::int64_t n = x.shape().back();
+  const auto before = [n](const Tensor& t) {
+    return part(cumulative_prod(t, {.axis = -1, .include_initial = true}), -1, 0, n);
+  };
+  return multiply(before(x), flip(before(flip(x, {.axis = -1})), {.axis = -1}));
+}
+
+Tensor vjp_fused(const Backward& b, const simd::Loops& loops) {
+  return b.recorded() ? Tensor() : run_fused(loops, b.g(), b.op.saves_outputs ? b.out[0] : b.in[0]);
+}
+
 Tensors vjp_partials(const Backward& b) {
   Tensors all(b.in.size());
-  if (b.op.fused && !b.recorded()) {
-    all[0] = run_fused(*b.op.fused, b.g(), b.op.saves_outputs ? b.out[0] : b.in[0]);
+  if (b.op.fused) {
+    all[0] = vjp_fused(b, *b.op.fused);
     if (all[0].defined()) return all;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -61,6 +61,8 @@ struct Forward : Saved {
 // ---- rules that many ops share
 // ------------------------------------------------------------------------------------- From Op::partial.
 Tensors vjp_partials(const Backward& b);
+// By a loop (cotangent, what is saved) ↦ the input's cotangent; undefined when the rule must do it.
+Tensor vjp_fused(const Backward& b, const simd::Loops& loops);
 Tensors jvp_partials(const Forward& f);
 // The op is linear in its floating-point inputs together: the tangent goes where the input was.
 Tensors jvp_linear(const Forward& f);
@@ -73,6 +75,13 @@ Tensor share(const Tensor& a, const Tensor& b, DType dtype);
 // conj(x), x itself when it is real.
 Tensor conj_of(const Tensor& x);
 Tensor zeros_for(const Fact& fact);
+
+// Elements begin … end − 1 of x along an axis.
+Tensor part(const Tensor& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
+// x with values added at places along an axis, whose axes stand instead of it in values.
+Tensor added_at(const Tensor& x, std::int64_t axis, const Tensor& places, const Tensor& values);
+// Along the last axis, the product of all other elements: without divisions, so that zeros do no harm.
+Tensor product_of_others(const Tensor& x);
 
 // x summed over the axes along which `shape` was broadcast to x's.
 Tensor sum_to(const Tensor& x, const Dims& shape);

@@ -35,6 +35,12 @@ void need_nonempty(const Call& c);
 // element of its run.
 Tensor with_axes(const Saved& s, const Tensor& reduced);
 Tensor spread(const Saved& s, const Tensor& reduced);
+// The sum over each run of something that has the shape of x, in the shape of the result.
+Tensor summed(const Saved& s, const Tensor& whole);
+// x, or what has its shape, with the runs along one last axis; and back.
+Tensor runs_of(const Saved& s, const Tensor& whole);
+Tensor from_runs(const Saved& s, const Tensor& runs);
+std::int64_t run_length(const Saved& s);
 
 // Standard samples: matrices and a 3-d tensor over various axes, for each dtype kind the parameter takes.
 std::vector<Sample> reduction_samples(const Op& op, const std::vector<double>& values, std::vector<Attr> more = {});

@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "long_tests.hpp"
+#include "ops/derivative.hpp"
+#include "ops/elementwise.hpp"
 #include "wellposed/gradcheck.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -22,7 +24,7 @@ struct Name {
 std::vector<const Op*> differentiable() {
   std::vector<const Op*> all;
   for (const Op* op : op_table())
-    if (op->no_derivative.empty()) all.push_back(op);
+    if (op->no_derivative.empty() && op->name != "stop_gradient") all.push_back(op);
   return all;
 }
 
@@ -86,6 +88,63 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
   EXPECT_GT(judged, 0);
 }
 INSTANTIATE_TEST_SUITE_P(, Derivative, testing::ValuesIn(differentiable()), Name());
+
+// A rule that is asked outside of a way back.
+struct Asked : Backward {
+  bool again;  // whether its answer is differentiated too
+  Asked(const Saved& s, std::span<const Tensor> g, std::span<const bool> wanted, bool r)
+      : Backward(s, g, wanted), again(r) {}
+  Tensors cotangents_at(std::span<const Tensor>, std::span<const Tensor>) const override { return {}; }
+  std::vector<Tensors> directional(std::span<const Tensor>, std::span<const Tensor>, int) const override {
+    return {};
+  }
+  std::optional<bool> verify() const noexcept override { return false; }
+  bool recorded() const noexcept override { return again; }
+  void find(Finding) const override {}
+};
+
+// Loops that go back in one pass: within 4 ulp of the rule, whose terms may cancel (silu, gelu) from the size of the
+// slope there.
+class Fused : public testing::TestWithParam<const Op*> {};
+TEST_P(Fused, LoopsGiveWhatTheRuleGives) {
+  const Op& op = *GetParam();
+  std::vector<Sample> samples = op.samples();
+  for (const DType d : {f32, f64}) {
+    Sample wide = samples.front();
+    wide.in[0] = astype(arange(-20.0, {.stop = 20.0, .step = 0.0625}) * 1.0001, d);
+    samples.push_back(wide);
+  }
+  for (const Sample& s : samples) {
+    const Tensor& x = s.in[0];
+    if (!is_floating(x.dtype()) || is_complex(x.dtype()) || x.size() == 0) continue;
+    const table::Outcome made = table::run(op, s.in, s.attrs);
+    ASSERT_TRUE(made.ok());
+    const Fact facts[] = {{x.shape(), x.dtype()}, {made.out[0].shape(), made.out[0].dtype()}};
+    const Saved saved{op, s.attrs, s.in, made.out, {}, facts, {}};
+    const Tensor g = astype(cos(arange(x.size())) + 1.5, x.dtype());
+    const bool wanted[] = {true};
+    const checks off(CheckLevel::off);
+    const Tensor once = op.vjp(Asked(saved, {&g, 1}, wanted, false))[0];
+    const Tensor rule = op.vjp(Asked(saved, {&g, 1}, wanted, true))[0];
+    const double ulp = finfo(x.dtype()).eps;
+    for (std::int64_t e = 0; e < x.size(); ++e) {
+      const double a = value_at(once, e).real(), b = value_at(rule, e).real(), at = std::fabs(value_at(x, e).real());
+      if (!std::isfinite(b)) continue;
+      const double cancels = op.group == "activation" ? std::min(0.1, at * std::exp(-at)) : 0;
+      EXPECT_NEAR(a, b, 4 * ulp * std::max(std::fabs(b), cancels) + finfo(x.dtype()).smallest_normal * ulp * 4)
+          << op.name << " " << x.dtype() << " at " << value_at(x, e).real();
+    }
+  }
+}
+std::vector<const Op*> element_wise_of_one() {
+  std::vector<const Op*> all;
+  for (const Op* op : op_table())
+    if (op->flow == flow_elementwise && op->params.size() == 1 && op->vjp && op->attrs.size() <= 1 &&
+        (op->partial || op->name == "abs"))
+      all.push_back(op);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(, Fused, testing::ValuesIn(element_wise_of_one()), Name());
 
 // Integer, bool and index results, draws and constants: nothing else is without a derivative.
 TEST(Derivatives, AreMissingOnlyForTheOpsOfTheList) {

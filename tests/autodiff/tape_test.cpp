@@ -174,6 +174,18 @@ TEST(Tape, NothingIsRecordedWhileItIsStopped) {
   }
   EXPECT_EQ(values(tape.gradient(x * factor, x)), (std::vector<double>{20}));
 }
+TEST(Tape, NothingPassesAStoppedGradient) {
+  const Tensor x{2.0, 3.0};
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_EQ(values(tape.gradient(sum(x * stop_gradient(x)), x)), (std::vector<double>{2, 3}));
+}
+TEST(Tape, ConstantsInTheShapeOfATensorDoNotStandInTheWay) {
+  const Tensor x{2.0, 3.0};
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_EQ(values(tape.gradient(sum(x * ones_like(x) + zeros_like(x)), x)), (std::vector<double>{1, 1}));
+}
 TEST(Tape, HooksSeeAndChangeGradientsOnTheirWay) {
   const Tensor x{2.0};
   GradientTape tape;

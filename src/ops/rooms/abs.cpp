@@ -54,8 +54,16 @@ constexpr simd::Loops loops = [] {
 }();
 
 // ‖·‖ has the subgradient 0 at 0: sign(0). Of complex x the cotangent is g x/|x|, the tangent Re(conj(x/|x|) t).
+struct Back {
+  template <class T>
+  WP_FN T apply(T g, T x) {
+    return x > T(0) ? g : x < T(0) ? -g : T(0) * g;
+  }
+};
+constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 Tensors vjp(const Backward& b) {
-  return {multiply(b.g(), sign(b.in[0]))};
+  const Tensor at_once = vjp_fused(b, fused);
+  return {at_once.defined() ? at_once : multiply(b.g(), sign(b.in[0]))};
 }
 Tensors jvp(const Forward& f) {
   return {real(multiply(conj_of(sign(f.in[0])), f.tangents[0]))};

@@ -72,6 +72,8 @@ const Op op_broadcast_arrays = {
     .forward = broadcast_all,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors(b.cotangents.begin(), b.cotangents.end()); },
+    .jvp = jvp_linear,
     .samples = arrays_samples,
 };
 

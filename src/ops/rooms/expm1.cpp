@@ -12,6 +12,7 @@ namespace {
 
 constexpr simd::Loops loops =
     simd::join(simd::math_loops<simd::Fn::expm1>(), kernels::complex_loops<kernels::complex_expm1>());
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::expm1_slope>();
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_expm1,
@@ -37,6 +38,7 @@ const Op op_expm1 = elementwise({
     .loops = &loops,
     .integer_as_float = kinds::integer,
     .partial = [](const Saved& s, std::size_t) { return exp(s.in[0]); },
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"overflow: inf", "x = inf", "x = -inf"},
     .samples = samples,

@@ -28,6 +28,13 @@ Tensor partial(const Saved& s, std::size_t) {
   return multiply(sigmoid(v), add(multiply(multiply(x, rise), sigmoid(negative(v))), 1));
 }
 
+constexpr simd::Loops exact_slope = simd::math_loops<simd::Fn::gelu_slope>();
+constexpr simd::Loops tanh_slope = simd::math_loops<simd::Fn::gelu_tanh_slope>();
+Tensors vjp(const Backward& b) {
+  const Tensor at_once = vjp_fused(b, b.attr(0).text() == "none" ? exact_slope : tanh_slope);
+  return at_once.defined() ? Tensors{at_once} : vjp_partials(b);
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   for (const std::string_view approximate : {"none", "tanh"})
@@ -62,6 +69,7 @@ const Op op_gelu = elementwise({
     .forward = [](Call& c) { forward_elementwise(c, c.attr(0).text() == "tanh" ? by_tanh : exact); },
     .loops = &exact,
     .integer_as_float = kinds::integer,
+    .vjp = vjp,
     .partial = partial,
     .saves_inputs = 1,
     .branches = {"x = inf", "x = -inf: 0"},

@@ -70,6 +70,8 @@ const Op op_moveaxis = {
     .forward = move,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors{moveaxis(b.g(), b.attr(1).ints(), b.attr(0).ints())}; },
+    .jvp = jvp_linear,
     .samples = move_samples,
 };
 

@@ -10,6 +10,7 @@ extern const Op op_silu;
 namespace {
 
 constexpr simd::Loops loops = simd::math_loops<simd::Fn::silu>();
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::silu_slope>();
 
 // s(x) (1 + x s(−x)) with the sigmoid s.
 Tensor partial(const Saved& s, std::size_t) {
@@ -38,6 +39,7 @@ const Op op_silu = elementwise({
     .loops = &loops,
     .integer_as_float = kinds::integer,
     .partial = partial,
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"x = inf", "x = -inf: 0"},
     .samples = samples,

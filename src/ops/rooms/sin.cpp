@@ -12,6 +12,7 @@ namespace {
 
 constexpr simd::Loops loops =
     simd::join(simd::math_loops<simd::Fn::sin>(), kernels::complex_loops<kernels::complex_sin>());
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::sin_slope>();
 
 std::vector<Sample> samples() {
   return elementwise_samples(
@@ -28,6 +29,7 @@ const Op op_sin = elementwise({
     .loops = &loops,
     .integer_as_float = kinds::integer,
     .partial = [](const Saved& s, std::size_t) { return cos(s.in[0]); },
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"x = inf: nan"},
     .samples = samples,

@@ -10,6 +10,7 @@ extern const Op op_softplus;
 namespace {
 
 constexpr simd::Loops loops = simd::math_loops<simd::Fn::softplus>();
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::softplus_slope>();
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_softplus, {{{0}},
@@ -33,6 +34,7 @@ const Op op_softplus = elementwise({
     .loops = &loops,
     .integer_as_float = kinds::integer,
     .partial = [](const Saved& s, std::size_t) { return sigmoid(s.in[0]); },
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"x = inf", "x = -inf"},
     .samples = samples,

@@ -12,6 +12,7 @@ namespace {
 
 constexpr simd::Loops loops =
     simd::join(simd::math_loops<simd::Fn::tanh>(), kernels::complex_loops<kernels::complex_tanh>());
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::tanh_slope>();
 
 // 1 − tanh² = sech² without the difference: 4 s(2x) s(−2x) with the sigmoid s.
 Tensor partial(const Saved& s, std::size_t) {
@@ -37,6 +38,7 @@ const Op op_tanh = elementwise({
     .loops = &loops,
     .integer_as_float = kinds::integer,
     .partial = partial,
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"x = inf", "x = -inf"},
     .samples = samples,
