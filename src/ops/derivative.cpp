@@ -14,6 +14,10 @@ Tensor zeros_for(const Fact& fact) {
   return zeros(fact.shape, {.dtype = fact.dtype});
 }
 
+Tensor share(const Tensor& a, const Tensor& b, DType dtype) {
+  return multiply(0.5, add(astype(greater(a, b), dtype), astype(greater_equal(a, b), dtype)));
+}
+
 Tensor sum_to(const Tensor& x, const Dims& shape) {
   if (x.shape() == shape) return x;
   const std::size_t extra = x.shape().size() - shape.size();
@@ -46,7 +50,8 @@ Tensors jvp_partials(const Forward& f) {
     Tensor term = multiply(f.tangents[i], slope);
     t = t.defined() ? add(t, term) : std::move(term);
   }
-  return {t.defined() ? t : zeros_for(f.output(0))};
+  if (!t.defined()) return {zeros_for(f.output(0))};
+  return {t.shape() == f.output(0).shape ? t : broadcast_to(t, f.output(0).shape)};
 }
 
 namespace {

@@ -63,6 +63,9 @@ Tensors jvp_linear(const Forward& f);
 // Linear in each of them: one term per tangent.
 Tensors jvp_multilinear(const Forward& f);
 
+// 1 where a > b, 1/2 where they are equal, 0 elsewhere: the part of a in max(a, b).
+Tensor share(const Tensor& a, const Tensor& b, DType dtype);
+
 // conj(x), x itself when it is real.
 Tensor conj_of(const Tensor& x);
 Tensor zeros_for(const Fact& fact);

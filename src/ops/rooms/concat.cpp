@@ -1,6 +1,9 @@
 #include "base/pool.hpp"
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/indices.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_concat;
@@ -128,6 +131,21 @@ const Op op_concat = {
     .forward = concat,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp =
+        [](const Backward& b) {
+          Tensors all(b.in.size());
+          const auto n = static_cast<std::int64_t>(b.shape(0).size());
+          const std::int64_t axis = b.attr(0).integer() < 0 ? b.attr(0).integer() + n : b.attr(0).integer();
+          std::int64_t at = 0;
+          for (std::size_t i = 0; i < all.size(); ++i) {
+            const std::int64_t own = b.shape(i)[static_cast<std::size_t>(axis)];
+            const Tensor moved = moveaxis(b.g(), axis, 0);
+            all[i] = moveaxis(moved[{slice(at, at + own)}], 0, axis);
+            at += own;
+          }
+          return all;
+        },
+    .jvp = jvp_linear,
     .branches = {"mixed dtypes", "axis = none: flattened"},
     .samples = concat_samples,
 };

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_cos;
@@ -25,6 +27,7 @@ const Op op_cos = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return negative(sin(s.in[0])); },
     .saves_inputs = 1,
     .branches = {"x = inf: nan"},
     .samples = samples,

@@ -1,9 +1,13 @@
 #include "wellposed/index.hpp"
+#include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/selection.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_index;
+extern const Op op_index_set;
 namespace {
 
 void forward(Call& c) {
@@ -74,6 +78,16 @@ const Op op_index = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow,
+    .vjp =
+        [](const Backward& b) {
+          const Tensor zero = zeros_for(b.facts[0]), g = b.g();
+          std::vector<const Tensor*> in{&zero, &g};
+          for (std::size_t i = 1; i < b.in.size(); ++i) in.push_back(&b.in[i]);
+          const Attr attrs[] = {b.attr(0), "add"};
+          Tensors all(b.in.size());
+          all[0] = call1(op_index_set, Inputs(in.data(), in.size()), attrs, b.place);
+          return all;
+        },
     .saves_inputs = ~1U,
     .branches = {"integers and slices: a view", "an index tensor", "a slice backwards", "ellipsis", "empty", "a mask",
                  "index tensors apart: their axes go in front", "index tensors side by side"},

@@ -1,11 +1,15 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/selection.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
+extern const Op op_index;
 extern const Op op_index_set;
 namespace {
 
@@ -155,6 +159,16 @@ const Op op_index_set = {
     .infer = no_outputs,
     .forward = forward,
     .flow = flow,
+    .vjp =
+        [](const Backward& b) {
+          std::vector<const Tensor*> in{&b.g()};
+          for (std::size_t i = 2; i < b.in.size(); ++i) in.push_back(&b.in[i]);
+          const Attr attrs[] = {b.attr(0)};
+          Tensors all(b.in.size());
+          all[0] = b.g();
+          all[1] = call1(op_index, Inputs(in.data(), in.size()), attrs, b.place);
+          return all;
+        },
     .saves_inputs = ~3U,
     .branches = {"set a view", "set, the last of equal entries stays", "add to a view", "add, entries repeat",
                  "a mask", "a wider value is rounded", "empty"},

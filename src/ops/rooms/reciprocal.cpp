@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_reciprocal;
@@ -31,6 +33,7 @@ const Op op_reciprocal = elementwise({
     .domain = "x != 0",
     .inside = [](std::span<const double> v) { return v[0] != 0; },
     .advice = "Mask the input, not the result: reciprocal(where(x != 0, x, 1)).",
+    .partial = [](const Saved& s, std::size_t) { return negative(square(s.out[0])); },
     .saves_outputs = 1,
     .branches = {"x = 0: inf", "x = -0: -inf", "x = inf"},
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sqrt;
@@ -52,6 +54,7 @@ const Op op_sqrt = elementwise({
     .domain = "x >= 0",
     .inside = [](std::span<const double> v) { return v[0] >= 0; },
     .advice = "Mask the input, not the result: sqrt(where(x >= 0, x, 0)).",
+    .partial = [](const Saved& s, std::size_t) { return divide(0.5, s.out[0]); },
     .saves_outputs = 1,
     .branches = {"x = 0", "x < 0: nan", "x = inf"},
     .samples = samples,
