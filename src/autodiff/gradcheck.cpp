@@ -61,6 +61,13 @@ class Coordinates {
     return wide && place % 2 ? multiply(astype(one, t.dtype()), complex128(0, 1)) : astype(one, t.dtype());
   }
   std::size_t owner(std::size_t c) const { return owner_[c]; }
+  // The largest |element| of the tensor that coordinate c belongs to; 1 if that is 0.
+  double largest(const std::vector<Tensor>& all, std::size_t c) const {
+    double most = 0;
+    for (std::int64_t e = 0; e < all[owner_[c]].size(); ++e)
+      if (const double v = std::abs(value_at(all[owner_[c]], e)); std::isfinite(v)) most = std::max(most, v);
+    return most > 0 ? most : 1;
+  }
   std::string name(std::size_t c) const {
     const Tensor& t = like_[owner_[c]];
     const bool wide = is_complex(t.dtype());
@@ -88,10 +95,18 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, d
   const std::size_t n = at.size();
   Estimate best{Values(n, 0), Values(n, HUGE_VAL)};
   std::vector<Values> above;
+  Values jumps(n, 0);
   for (std::size_t k = 0; k < kRows; ++k, h /= 2) {
     std::vector<Values> row(k + 1, Values(n));
     const Values right = side >= 0 ? f(h) : at, left = side <= 0 ? f(-h) : at;
     for (std::size_t i = 0; i < n; ++i) row[0][i] = (right[i] - left[i]) / (side == 0 ? 2 * h : h);
+    // |f(h) + f(−h) − 2 f(0)| that does not shrink with h is a jump: differences then say nothing.
+    for (std::size_t i = 0; i < n && side == 0; ++i) {
+      const double jump = std::fabs(right[i] - at[i] + (left[i] - at[i]));
+      if (k == 0) jumps[i] = jump;
+      if (k + 1 == kRows && jump > 0.5 * jumps[i] && jump > 1e-6 * (std::fabs(right[i]) + std::fabs(at[i])))
+        jumps[i] = HUGE_VAL;
+    }
     double power = 1;
     for (std::size_t j = 1; j <= k; ++j) {
       power *= side == 0 ? 4 : 2;
@@ -106,6 +121,8 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, d
     }
     above = std::move(row);
   }
+  for (std::size_t i = 0; i < n; ++i)
+    if (jumps[i] == HUGE_VAL) best.error[i] = HUGE_VAL;
   return best;
 }
 
@@ -200,7 +217,7 @@ class Check {
   Estimate estimate(std::size_t c, int side = 0) const {
     const double size = std::fabs(in_.of(x_)[c]);
     Estimate best{Values(out_.size(), 0), Values(out_.size(), HUGE_VAL)};
-    const double unit = size > 0 ? size : 1;
+    const double unit = size > 0 ? size : in_.largest(x_, c);  // of zeros: by the size of what stands beside them
     for (const double h : {unit / 4, unit / 64, unit / 4096}) {
       const Estimate e = differences([&](double t) { return value_of(c, t); }, at_, h, side);
       for (std::size_t i = 0; i < at_.size(); ++i)

@@ -1,5 +1,7 @@
 #include "ops/derivative.hpp"
 
+#include <algorithm>
+
 #include "ops/dispatch.hpp"
 #include "ops/elementwise.hpp"
 #include "wellposed/creation.hpp"
@@ -67,7 +69,9 @@ Tensors jvp_linear(const Forward& f) {
   std::vector<const Tensor*> in(f.in.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     in[i] = f.tangents[i].defined() ? &f.tangents[i] : &f.in[i];
-    if (f.tangents[i].defined() || !f.in[i].defined() || !is_floating(f.in[i].dtype())) continue;
+    // A constant that is promoted with the others is zero too, whatever its dtype: where(c, 1, x).
+    const bool data = !f.op.params[std::min(i, f.op.params.size() - 1)].separate;
+    if (f.tangents[i].defined() || !f.in[i].defined() || !data) continue;
     zero[i] = zeros_like(f.in[i]);
     in[i] = &zero[i];
   }
