@@ -64,6 +64,11 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
     GradcheckReport r;
     try {
       r = gradcheck(f, s.in, 2);
+    } catch (const GradientError& e) {
+      // No derivative at this sample (WP-GRD-012), or none of single elements (a basis is arbitrary).
+      const bool refused = e.finding().code == "WP-GRD-012" || dynamic_cast<const GaugeError*>(&e);
+      EXPECT_TRUE(refused) << op.name << " at " << key.str() << ": " << e.what();
+      continue;
     } catch (const Error& e) {
       ADD_FAILURE() << op.name << " at " << key.str() << ": " << e.what();
       continue;
