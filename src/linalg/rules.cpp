@@ -135,7 +135,12 @@ Tensor block_derivative(const std::function<Tensor(const Tensor&)>& f, const Ten
   Dims shape = broadcast(batch_of(a), batch_of(e));
   shape.push_back(n);
   shape.push_back(n);
-  const Tensor scale = each(divide(minimum(scale_of(a), most), scale_of(e)));
+  const Tensor ratio = unrecorded([&] {
+    const bool narrow = real_of(a.dtype()) != f64;
+    const double far = narrow ? 0x1p100 : 0x1p1000;
+    return clip(divide(minimum(scale_of(a), most), scale_of(e)), 1 / far, far);
+  });
+  const Tensor scale = each(ratio);
   const Tensor whole = broadcast_to(a, shape), zero = zeros(shape, {.dtype = a.dtype()});
   const Tensor scaled = broadcast_to(multiply(e, scale), shape);
   const Tensor m = concat({concat({whole, scaled}, {.axis = -1}), concat({zero, whole}, {.axis = -1})}, {.axis = -2});

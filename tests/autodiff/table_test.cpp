@@ -26,7 +26,7 @@ std::vector<const Op*> differentiable() {
   return all;
 }
 
-// The sample in f64 or c128, if it has floating-point inputs and is small enough.
+// The sample in f64 or c128, if it has floating-point inputs, all finite, and is small enough.
 bool in_double(Sample& s) {
   bool any = false;
   std::int64_t size = 0;
@@ -35,6 +35,7 @@ bool in_double(Sample& s) {
     any = true;
     size += t.size();
     t = astype(t, is_complex(t.dtype()) ? c128 : f64);
+    if (!bool(all(isfinite(t)))) return false;
   }
   return any && size <= 60;
 }

@@ -117,13 +117,15 @@ Tensor products_cotangent(const Tensor& x, const Tensor& g) {
 // with t = Σ|x|²/n, Q = ‖S‖², S = Xᵀ conj(X)/n, F = Σₖ(Σⱼ|xₖⱼ|²)².
 struct Shrinkage {
   Tensor value, slope;  // [..., 1, 1] and like x; slope 0 where ρ is cut off at 0 or 1
+  Tensor flat;          // d² is 0
   explicit Shrinkage(const Tensor& x) {
     const auto n = static_cast<double>(x.shape()[x.shape().size() - 2]), p = static_cast<double>(x.shape().back());
     const auto total = [](const Tensor& t) { return sum(t, {.axis = {-2, -1}, .keepdims = true}); };
     const Tensor s = divide(products(x), n), rows = sum(square_sizes(x), {.axis = -1, .keepdims = true});
     const Tensor t = divide(total(rows), n), q = total(square_sizes(s)), f = total(square(rows));
     const Tensor d2 = subtract(q, divide(square(t), p)), b2 = divide(subtract(divide(f, n), q), n);
-    const Tensor flat = less_equal(d2, 0), safe = where(flat, 1, d2), rho = divide(b2, safe);
+    flat = less_equal(d2, 0);
+    const Tensor safe = where(flat, 1, d2), rho = divide(b2, safe);
     const Tensor low = logical_and(logical_not(flat), less(rho, 0)), high = logical_or(flat, greater(rho, 1));
     value = where(low, 0, where(high, 1, rho));
     const Tensor of_t = multiply(x, 2 / n), of_q = multiply(matmul(x, conj_of(s)), 4 / n),
@@ -149,6 +151,9 @@ Tensors vjp(const Backward& b) {
   const Tensor size = best ? each(scale_of(x)) : Tensor();
   std::optional<Shrinkage> found;
   if (best) found.emplace(divide(x, size));
+  if (best && b.recorded() && any_true(found->flat))
+    no_derivative_here("Ledoit and Wolf's shrinkage of data that do not vary has no second derivative.",
+                       "Give a number as shrinkage.");
   const Tensor rho = best ? found->value : Tensor(b.attr(0).real());
   const Tensor of_s = add(multiply(g, subtract(1, rho)), multiply(spread_mean(g), rho));
   Tensor own = multiply(products_cotangent(x, of_s), c);

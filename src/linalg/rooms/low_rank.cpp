@@ -66,7 +66,7 @@ Tensors vjp(const Backward& b) {
   const std::int64_t k = b.attr(0).integer();
   if (k >= std::min(s[s.size() - 2], s.back())) return {b.g()};
   const bool tied = unrecorded([&] {
-    const Tensor sigma = svdvals(b.in[0]), first = sigma[{ellipsis, 0}];
+    const Tensor sigma = diagnosed::svdvals(b.in[0]).value, first = sigma[{ellipsis, 0}];
     const double n = static_cast<double>(std::max(s[s.size() - 2], s.back()));
     const Tensor gap = k > 0 ? subtract(sigma[{ellipsis, k - 1}], sigma[{ellipsis, k}]) : first;
     return any_true(less_equal(gap, multiply(first, 8 * n * round_off(working_dtype(first.dtype(), s.back())))));

@@ -76,8 +76,9 @@ void forward(Call& c) {
 // A₁ = L U square: L⁻ᴴ (tril(Lᴴ gL, −1) + triu(gU Uᴴ)) U⁻ᴴ.
 Tensor square_cotangent(const Tensor& l, const Tensor& u, const Tensor& gl, const Tensor& gu) {
   const Tensor inner = add(tril(matmul(adjoint(l), gl), {.k = -1}), triu(matmul(gu, adjoint(u))));
-  const Tensor left =
-      diagnosed::solve_triangular(l, inner, {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"}).value;
+  const Tensor left = diagnosed::solve_triangular(
+                          l, inner, {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"})
+                          .value;
   return adjoint(diagnosed::solve_triangular(u, adjoint(left), {.if_ill = "ignore"}).value);
 }
 
@@ -91,6 +92,9 @@ Tensors vjp(const Backward& b) {
   const auto part = [](const Tensor& t, Slice rows, Slice columns) { return t[{ellipsis, rows, columns}]; };
   const Slice head = slice(0, k), tail = slice(k, none), all = slice();
   const Tensor l1 = part(l, head, all), u1 = part(u, all, head);
+  if (any_true(equal(linalg::diagonal(u1), 0)))
+    no_derivative_here("a pivot is 0: the rows of L below it are arbitrary, and there is no derivative.",
+                       "Use a decomposition that exists there, as svd.");
   Tensor g;
   if (m > n) {
     const Tensor gl2 = part(gl, tail, all), l2 = part(l, tail, all);
@@ -99,7 +103,8 @@ Tensors vjp(const Backward& b) {
     g = concat({square_cotangent(l1, u, part(gl, head, all), gu), of_a2}, {.axis = -2});
   } else if (n > m) {
     const Tensor of_a2 =
-        diagnosed::solve_triangular(l, part(gu, all, tail), {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"})
+        diagnosed::solve_triangular(l, part(gu, all, tail),
+                                    {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"})
             .value;
     gl = subtract(gl, matmul(of_a2, adjoint(part(u, all, tail))));
     g = concat({square_cotangent(l, u1, gl, part(gu, all, head)), of_a2}, {.axis = -1});

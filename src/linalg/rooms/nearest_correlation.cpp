@@ -236,7 +236,7 @@ std::vector<Sample> samples() {
   add(f64, {2, 2}, {1, 9, 2, 1}, "one triangle", {}, 100, "lower");
   add(f64, {2, 2, 2}, {1, 2, 2, 1, 1, -0.25, -0.25, 1}, "a batch");
   add(f64, {3, 3}, {1, 1, 0, 1, 1, 1, 0, 1, 1}, "not converged: what was reached", {}, 1, {}, "nan");
-  add(f64, {3, 3}, {1, 1, 0, 1, 1, 1, 0, 1, 1}, "a given tolerance", 1e-3);
+  add(f64, {3, 3}, {1, 1, 0, 1, 1, 1, 0, 1, 1}, "a given tolerance", 1e-7);
   add(f64, {0, 0}, {0}, "empty");
   add(f64, {2, 2}, {1, HUGE_VAL, HUGE_VAL, 1}, "not finite", {}, 100, {}, "nan");
   return out;

@@ -66,7 +66,12 @@ void forward(Call& c) {
 Tensor isometry_cotangent(const Tensor& a, const Tensor& u, const Tensor& g) {
   const Tensor uh = adjoint(u), p = hermitian(matmul(uh, a)), inner = matmul(uh, g);
   const Tensor k = subtract(inner, adjoint(inner));  // twice its skew part
-  Tensor own = matmul(u, diagnosed::solve_sylvester(p, p, k).value);
+  const auto [turn, diagnosis] = diagnosed::solve_sylvester(p, p, k);
+  for (std::int64_t i = 0; i < diagnosis.size(); ++i)
+    if (diagnosis.status(i) == Status::singular)
+      no_derivative_here("a matrix has (nearly) no full rank: its polar factors have no derivative.",
+                         "Use svd_apply or low_rank, or add what makes the rank full.");
+  Tensor own = matmul(u, turn);
   if (u.shape()[u.shape().size() - 2] != u.shape().back()) {
     const Tensor outside = subtract(g, matmul(u, inner));
     own = add(own, adjoint(diagnosed::solve(p, adjoint(outside)).value));
