@@ -36,6 +36,7 @@ Tensors transposed(const Forward& f) {
   tape.stop();
   Tensors t(f.out.size());
   if (!sum_of.defined()) return t;
+  const checks off(CheckLevel::off);  // it is on its way: nothing leaves the computation here
   const std::vector<Tensor> found = tape.gradient({.targets = {&sum_of, 1},
                                                    .seeds = {},
                                                    .sources = sources,

@@ -72,6 +72,13 @@ class Coordinates {
     }
     return all;
   }
+  // The largest |element| of the tensor that coordinate c belongs to; 1 if that is 0.
+  double largest(const std::vector<Tensor>& all, std::size_t c) const {
+    double most = 0;
+    for (std::int64_t e = 0; e < all[owner_[c]].size(); ++e)
+      if (const double v = std::abs(value_at(all[owner_[c]], e)); std::isfinite(v)) most = std::max(most, v);
+    return most > 0 ? most : 1;
+  }
   std::string name(std::size_t c) const {
     const Tensor& t = like_[owner_[c]];
     const bool wide = is_complex(t.dtype());
@@ -103,12 +110,20 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, c
   const std::size_t n = at.size();
   Estimate best{Values(n, 0), Values(n, HUGE_VAL), Values(n, HUGE_VAL), size};
   std::vector<Values> above;
+  Values jumps(n, 0);
   for (std::size_t k = 0; k < kRows; ++k, h /= 2) {
     std::vector<Values> row(k + 1, Values(n));
     const Values right = side >= 0 ? f(h) : at, left = side <= 0 ? f(-h) : at;
     for (std::size_t i = 0; i < n; ++i) {
       row[0][i] = (right[i] - left[i]) / (side == 0 ? 2 * h : h);
       best.size[i] = std::fmax(best.size[i], std::fmax(std::fabs(right[i]), std::fabs(left[i])));
+    }
+    // |f(h) + f(−h) − 2 f(0)| that does not shrink with h is a jump: differences then say nothing.
+    for (std::size_t i = 0; i < n && side == 0; ++i) {
+      const double jump = std::fabs(right[i] - at[i] + (left[i] - at[i]));
+      if (k == 0) jumps[i] = jump;
+      if (k + 1 == kRows && jump > 0.5 * jumps[i] && jump > 1e-6 * (std::fabs(right[i]) + std::fabs(at[i])))
+        jumps[i] = HUGE_VAL;
     }
     double power = 1;
     for (std::size_t j = 1; j <= k; ++j) {
@@ -127,6 +142,7 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, c
     }
     above = std::move(row);
   }
+  if (std::find(jumps.begin(), jumps.end(), HUGE_VAL) != jumps.end()) best.error.assign(n, HUGE_VAL);
   return best;
 }
 
@@ -137,7 +153,14 @@ bool all_finite(const Values& v) {
 class Check {
  public:
   Check(const Function& f, const std::vector<Tensor>& x, const GradcheckOptions& options)
-      : f_(f), x_(x), y_(f(x)), in_(x, "x"), out_(y_, "y"), at_(out_.of(y_)), options_(options) {}
+      : f_(f),
+        x_(x),
+        y_(f(x)),
+        in_(x, "x"),
+        out_(y_, "y"),
+        at_(out_.of(y_)),
+        beyond_(!all_finite(at_)),
+        options_(options) {}
 
   GradcheckReport run() {
     const std::vector<Values> reverse = rows(), forward = columns();
@@ -234,7 +257,7 @@ class Check {
     const std::size_t n = out_.size();
     Estimate best{Values(n, 0), Values(n, HUGE_VAL), {}, Values(n, 0)};
     if (!std::isfinite(size)) return best;
-    const double unit = size > 0 ? size : 1;
+    const double unit = size > 0 ? size : in_.largest(x_, c);  // of zeros: by the size of what stands beside them
     const Values sizes = out_.magnitudes(at_);
     Estimate finest;
     for (const double h : {unit / 4, unit / 64, unit / 4096}) {
@@ -257,7 +280,8 @@ class Check {
     ++report_.entries;
     // Beyond what the smallest steps resolve, or undefined at what is not finite.
     const double unit = std::fabs(in_.of(x_)[c]);
-    if (std::fabs(computed) * unit > kFinest * 10 * e.size[o] || (std::isnan(computed) && !finite_)) {
+    if (std::fabs(computed) * unit > kFinest * 10 * e.size[o] ||
+        (!std::isfinite(computed) && (!finite_ || beyond_))) {
       ++report_.unjudged;
       return;
     }
@@ -290,6 +314,7 @@ class Check {
   Coordinates in_, out_;
   Values at_;
   bool finite_ = all_finite(in_.of(x_));
+  bool beyond_;
   GradcheckOptions options_;
   GradcheckReport report_;
 };

@@ -1,5 +1,6 @@
 #include "linalg/solving.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -7,6 +8,7 @@
 #include "linalg/certified.hpp"
 #include "linalg/members.hpp"
 #include "linalg/quad.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
 
@@ -103,6 +105,7 @@ class Solver {
     const kernels::View<T> data{b.data(), p_.k, 1};
     const double s1 = svd.sigma().empty() ? 0 : svd.sigma()[0];
     if (method == Method::pinv) {
+      v.kept = svd.rank(2 * System<T>::u * static_cast<double>(p_.n) * s1);
       svd.apply(svd.truncated(2 * System<T>::u * static_cast<double>(p_.n) * s1), p_.k, data, x);
     } else {
       const bool given = o_.ridge.rule == RidgeRule::given;
@@ -127,6 +130,23 @@ void run(const Problem& p, const Options& o, const Result& x, std::vector<Verdic
     solver.restore(i, to);
     verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
   });
+}
+
+// For the derivative, where members were not solved as they are: how (0 plainly, 1 by a pseudo-inverse, 2 with a
+// ridge), λ, and the singular values that counted.
+void keep_methods(const Call& c, const Diagnosis::State& s) {
+  const auto other = [](const Verdict& v) { return v.method == Method::pinv || v.method == Method::ridge; };
+  if (std::none_of(s.verdicts.begin(), s.verdicts.end(), other)) return;
+  const Tensor methods = Tensor::adopt(detail::make_node(i64, s.batch)),
+               ridges = Tensor::adopt(detail::make_node(f64, s.batch));
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
+    const Verdict& v = s.verdicts[i];
+    reinterpret_cast<std::int64_t*>(methods.node()->data)[i] = v.method == Method::pinv    ? 1
+                                                               : v.method == Method::ridge ? 2
+                                                                                           : 0;
+    reinterpret_cast<double*>(ridges.node()->data)[i] = v.method == Method::ridge ? v.ridge : 0;
+  }
+  c.beside().residuals = {methods, ridges, kept_values(s.batch, s.verdicts)};
 }
 
 }  // namespace
@@ -200,6 +220,7 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   for (Verdict& v : state->verdicts)
     if (v.certified && work != y.dtype()) v.forward_error += round_off(y.dtype());
   if (options.certify) report_uncertified(c, *state);
+  keep_methods(c, *state);
   settle(c, std::move(state), options.if_ill, given.advice);
 }
 

@@ -80,7 +80,8 @@ Tensors jvp_partials(const Forward& f) {
     Tensor term = multiply(f.tangents[i], slope);
     t = t.defined() ? add(t, term) : std::move(term);
   }
-  return {t.defined() ? t : zeros_for(f.output(0))};
+  if (!t.defined()) return {zeros_for(f.output(0))};
+  return {t.shape() == f.output(0).shape ? t : broadcast_to(t, f.output(0).shape)};
 }
 
 namespace {

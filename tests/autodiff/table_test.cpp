@@ -28,7 +28,7 @@ std::vector<const Op*> differentiable() {
   return all;
 }
 
-// The sample in f64 or c128, if it has floating-point inputs and is small enough.
+// The sample in f64 or c128, if it has floating-point inputs, all finite, and is small enough.
 bool in_double(Sample& s) {
   bool any = false;
   std::int64_t size = 0;
@@ -37,6 +37,7 @@ bool in_double(Sample& s) {
     any = true;
     size += t.size();
     t = astype(t, is_complex(t.dtype()) ? c128 : f64);
+    if (!bool(all(isfinite(t)))) return false;
   }
   return any && size <= 60;
 }
@@ -75,6 +76,11 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
     GradcheckReport r;
     try {
       r = gradcheck(f, s.in, 2);
+    } catch (const GradientError& e) {
+      // No derivative at this sample (WP-GRD-012), or none of single elements (a basis is arbitrary).
+      const bool refused = e.finding().code == "WP-GRD-012" || dynamic_cast<const GaugeError*>(&e);
+      EXPECT_TRUE(refused) << op.name << " at " << key.str() << ": " << e.what();
+      continue;
     } catch (const Error& e) {
       ADD_FAILURE() << op.name << " at " << key.str() << ": " << e.what();
       continue;

@@ -4,8 +4,11 @@
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_cholesky;
@@ -81,6 +84,12 @@ void forward(Call& c) {
   settle(c, std::move(state), policy_of(c, 2), "Add a small multiple of the identity.");
 }
 
+Tensors vjp(const Backward& b) {
+  const bool upper = b.attr(0).flag();
+  const Tensor l = upper ? adjoint(b.out[0]) : b.out[0], g = upper ? adjoint(b.g()) : b.g();
+  return {hermitian_cotangent(cholesky_cotangent(l, g), b.attr(1))};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -122,6 +131,7 @@ const Op op_linalg_cholesky = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = [](const FlowQuery& q, Visit visit) { flow_hermitian(q, q.call.attr(1), visit); },
+    .vjp = vjp,
     .saves_outputs = 1,
     .branches = {"upper", "a batch", "one triangle", "not positive definite", "empty", "not finite"},
     .samples = samples,

@@ -1,4 +1,3 @@
-#include "ops/derivative.hpp"
 #include "ops/arithmetic.hpp"
 #include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
