@@ -62,13 +62,14 @@ class Coordinates {
     return wide && place % 2 ? multiply(astype(one, t.dtype()), complex128(0, 1)) : astype(one, t.dtype());
   }
   std::size_t owner(std::size_t c) const { return owner_[c]; }
-  // Of each coordinate's number: what its rounding errors are relative to.
+  // Of each coordinate's number: what its rounding errors are relative to, in f64.
   Values magnitudes(const Values& v) const {
     Values all(v.size());
     for (std::size_t c = 0; c < v.size(); ++c) {
       const bool wide = is_complex(like_[owner_[c]].dtype());
       const std::size_t other = (c - first_[owner_[c]]) % 2 ? c - 1 : c + 1;
-      all[c] = wide ? std::hypot(v[c], v[other]) : std::fabs(v[c]);
+      const DType d = real_of(like_[owner_[c]].dtype());
+      all[c] = (wide ? std::hypot(v[c], v[other]) : std::fabs(v[c])) * (finfo(d).eps / finfo(f64).eps);
     }
     return all;
   }
@@ -108,7 +109,7 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, c
                      int side) {
   constexpr std::size_t kRows = 8;
   const std::size_t n = at.size();
-  Estimate best{Values(n, 0), Values(n, HUGE_VAL), Values(n, HUGE_VAL), size};
+  Estimate best{Values(n, 0), Values(n, HUGE_VAL), Values(n, HUGE_VAL), Values(n, 0)};
   std::vector<Values> above;
   Values jumps(n, 0);
   for (std::size_t k = 0; k < kRows; ++k, h /= 2) {

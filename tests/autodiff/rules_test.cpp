@@ -71,6 +71,10 @@ TEST(Rules, ExtremesAreSharedByTheirTies) {
             (Values{0.5, 1}));
   EXPECT_EQ(gradient([](const Tensor& t) { return logsumexp(t); }, Tensor{-INFINITY, -INFINITY}), (Values{0.5, 0.5}));
 }
+TEST(Rules, EqualElementsKeepTheirOrderInASort) {
+  const Map f = [](const Tensor& t) { return multiply(sort(t), Tensor{1.0, 10.0, 100.0, 1000.0}); };
+  EXPECT_EQ(gradient(f, Tensor{2.0, 1.0, 2.0, 2.0}), (Values{10, 1, 100, 1000}));
+}
 TEST(Rules, SaturatedFunctionsKeepTheDigitsOfTheirSlopes) {
   const double e = std::exp(-40.0);
   expect_close(gradient([](const Tensor& t) { return tanh(t); }, Tensor{20.0}), {4 * e / ((1 + e) * (1 + e))}, 1e-15);

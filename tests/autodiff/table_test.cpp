@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "long_tests.hpp"
 #include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
@@ -59,6 +60,7 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
   std::vector<std::string> seen;
   for (Sample& s : op.samples()) {
     if (!in_double(s)) continue;
+    if (op.name == "sort" && s.covers == "-0 and 0 are equal") continue;  // many are equal: differences see none move
     without_far_stairs(op, s);
     std::ostringstream key;
     for (const Tensor& t : s.in)
@@ -75,7 +77,8 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
     };
     GradcheckReport r;
     try {
-      r = gradcheck(f, s.in, 2);
+      // Where a product overflows on the way, so do its derivatives.
+      r = gradcheck(f, s.in, s.covers == "overflow on the way" ? 1 : 2);
     } catch (const GradientError& e) {
       // No derivative at this sample (WP-GRD-012), or none of single elements (a basis is arbitrary).
       const bool refused = e.finding().code == "WP-GRD-012" || dynamic_cast<const GaugeError*>(&e);
@@ -136,9 +139,11 @@ TEST_P(Fused, LoopsGiveWhatTheRuleGives) {
     for (std::int64_t e = 0; e < x.size(); ++e) {
       const double a = value_at(once, e).real(), b = value_at(rule, e).real(), at = std::fabs(value_at(x, e).real());
       if (!std::isfinite(b)) continue;
-      const double cancels = op.group == "activation" ? std::min(0.1, at * std::exp(-at)) : 0;
-      EXPECT_NEAR(a, b, 4 * ulp * std::max(std::fabs(b), cancels) + finfo(x.dtype()).smallest_normal * ulp * 4)
-          << op.name << " " << x.dtype() << " at " << value_at(x, e).real();
+      const bool normal = op.name == "gelu";
+      const double cancels = normal ? at * std::exp(-at * at / 2) : op.name == "silu" ? at * std::exp(-at) : 0;
+      const double ulps = normal ? 4 + at * at : 4;  // the rule's exponent is rounded
+      EXPECT_NEAR(a, b, ulps * ulp * std::max(std::fabs(b), cancels) + finfo(x.dtype()).smallest_normal * ulp * ulps)
+          << say(op.name, " ", x.dtype(), " at ", value_at(x, e).real());
     }
   }
 }

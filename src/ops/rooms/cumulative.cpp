@@ -89,7 +89,7 @@ Tensor recurrence(Tensor a, Tensor b, std::int64_t axis) {
 struct Factors {
   std::int64_t axis, n;
   Tensor x, y, before;  // y: the products; before: those of the elements before each
-  bool plain;           // y/x is exact to the last digits
+  bool plain;           // no product is 0: y/x serves
 };
 Factors factors(const Saved& s) {
   const std::int64_t axis = axis_of(s), n = s.shape(0)[static_cast<std::size_t>(axis)];
@@ -102,8 +102,7 @@ Factors factors(const Saved& s) {
   f.before = initial ? part(s.out[0], axis, 0, n)
                      : concat({ones(one, {.dtype = d}), part(s.out[0], axis, 0, n - 1)}, {.axis = axis});
   const Tensor size = abs(f.y);
-  const Tensor normal = logical_and(greater_equal(size, finfo(real_of(d)).smallest_normal), isfinite(size));
-  f.plain = value_at(all(normal), 0) != complex128(0);
+  f.plain = value_at(all(logical_and(not_equal(size, 0), isfinite(size))), 0) != complex128(0);
   return f;
 }
 // x̄_j = Σ_(i ≥ j) g_i y_i/x_j. With zeros: y before j times s_j = g_j + x_(j+1) s_(j+1).
