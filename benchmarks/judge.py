@@ -23,11 +23,15 @@ import tomllib
 
 HERE = pathlib.Path(__file__).parent
 REFERENCES = {"copy": 2, "read": 1}  # measured by our worker; streams per element
+OWN = {"plain_solve"}  # of ours too: what an op costs on top of it
 ITEM = {"f32": 4, "f64": 8}
 
 
 # ---- a peer: the same protocol as worker.cpp ---------------------------------------------------------------------------
 def peer_call(name, op, dtype, shape):
+    if op == "chain" or op.startswith("tape."):
+        import tape_peers
+        return tape_peers.CALLS[name](op, dtype, shape)
     import numpy as np
     rng = np.random.default_rng(1)
     x, y = (rng.uniform(0.1, 1, shape).astype({"f32": "float32", "f64": "float64"}[dtype]) for _ in range(2))
@@ -43,6 +47,11 @@ def peer_call(name, op, dtype, shape):
                  "relu": lambda: np.maximum(x, 0), "all_finite": lambda: np.isfinite(x).all(), "matmul": lambda: x @ y,
                  "+": lambda: x + y, "add": lambda: np.add(x, y), "multiply": lambda: np.multiply(x, y)}
         return calls.get(op) or (lambda f=getattr(np, op): f(x))
+    if name == "tensorflow":
+        import tensorflow as tf
+        a, b = tf.constant(x), tf.constant(y[0][:, None])
+        f, more = getattr(tf.linalg, function), (b,) if function == "solve" else ()
+        return lambda: f(a, *more)
     import torch
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     a, b = torch.from_numpy(x), torch.from_numpy(y)
@@ -60,6 +69,15 @@ def serve_peer(name):
     if name == "numpy":
         import numpy
         print("NumPy", numpy.__version__, flush=True)
+    elif name == "tensorflow":
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+        import tensorflow as tf
+        tf.config.threading.set_intra_op_parallelism_threads(int(os.environ["OMP_NUM_THREADS"]))
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+        print("TensorFlow", tf.__version__, flush=True)
+    elif name == "jax":
+        import jax
+        print("JAX", jax.__version__, flush=True)
     else:
         import torch
         torch.set_grad_enabled(False)
@@ -121,12 +139,13 @@ def show(r):
 
 def measure(workers, case, rounds, threads):
     """Times of every worker and reference, one list each, round by round in changing order."""
-    names = ["ours", "again"] + [a for a in case["against"] if a in REFERENCES or a in workers]
+    names = ["ours", "again"] + [a for a in case["against"] if a in REFERENCES or a in OWN or a in workers]
     times = {n: [] for n in names}
     for r in range(-1, rounds):  # the first round warms up
         for name in names[r % len(names):] + names[:r % len(names)]:
-            worker = workers["again" if name == "again" else "ours" if name in REFERENCES else name]
-            op = name if name in REFERENCES else case["op"]
+            ours = name in REFERENCES or name in OWN
+            worker = workers["ours" if ours else name]
+            op = name if ours else case["op"]
             question = op, case["dtype"], case["shape"], case["checks"]
             if threads > 1:  # let the threads of the worker before stop spinning, then wake our cores: clocks and caches are cold
                 time.sleep(0.06)
@@ -192,7 +211,10 @@ def rate(case, ns):
 
 
 def verdict(group, case, ours, result):
-    goal, limit = group.get("goal"), group.get("limit_ns")
+    goal, limit, cost = group.get("goal"), group.get("limit_ns"), group.get("cost")
+    if cost:  # on top of the first of `against`
+        share, most = 1 / result[case["against"][0]]["ratio"] - 1, cost[case["op"]][case["shape"]]
+        return f"{share:+.0%}: {'met' if share <= most else 'missed'} (≤ {most:.0%})"
     if limit:
         return f"{'met' if ours <= limit[case['checks']] else 'missed'} (≤ {limit[case['checks']]} ns)"
     if goal and goal["of"] in result:
@@ -227,7 +249,7 @@ def run_case(group, case, threads, workers, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worker", required=True, help="the executable wp_bench")
-    parser.add_argument("--peers", default="numpy,torch", help="those whose packages are installed")
+    parser.add_argument("--peers", default="numpy,torch", help="those whose packages are installed, of numpy, torch and tensorflow")
     parser.add_argument("--only", default="", help="groups whose title, or ops whose name contains this")
     parser.add_argument("--threads", type=int, nargs="*", help="only these numbers of threads")
     parser.add_argument("--rounds", type=int, default=24)

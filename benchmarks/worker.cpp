@@ -23,6 +23,7 @@
 #include "kernels/lu.hpp"
 #include "kernels/scan.hpp"
 #include "ops/dispatch.hpp"
+#include "tape.hpp"
 #include "wellposed/threads.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -82,7 +83,8 @@ Work read_bytes(const wp::Tensor& x) {
   };
 }
 
-// Factorisations of a square x on fresh copies, as an op would make them. lu_solve has the right-hand sides y.
+// Factorisations of a square x on fresh copies, as an op would make them. lu_solve has the right-hand sides y,
+// plain_solve its first row.
 template <class T>
 std::optional<Work> factor_work(const std::string& name, const wp::Tensor& x, const wp::Tensor& y) {
   using namespace wp::kernels;
@@ -102,12 +104,15 @@ std::optional<Work> factor_work(const std::string& name, const wp::Tensor& x, co
       (void)cholesky_factor<T>(n, {data(f), n, 1});
     };
   }
-  if (name != "lu_factor" && name != "lu_solve" && name != "lu_inverse") return std::nullopt;
+  if (name != "lu_factor" && name != "lu_solve" && name != "lu_inverse" && name != "plain_solve") return std::nullopt;
   return [=] {
     const wp::Tensor f = fresh(x);
     std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
     (void)lu_factor<T>(n, n, data(f), n, pivots.data());
-    if (name == "lu_solve") {
+    if (name == "plain_solve") {
+      std::vector<T> b(data(y), data(y) + n);
+      lu_solve<T>(Form::plain, n, 1, {data(f), n, 1}, pivots.data(), {b.data(), 1, 1});
+    } else if (name == "lu_solve") {
       const wp::Tensor b = fresh(y);
       lu_solve<T>(Form::plain, n, n, {data(f), n, 1}, pivots.data(), {data(b), n, 1});
     } else if (name == "lu_inverse") {
@@ -130,6 +135,7 @@ wp::Tensor symmetric_operand(wp::DType dtype, const wp::Dims& shape) {
 }
 
 std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
+  if (auto work = tape_work(name, dtype, shape)) return work;
   const bool symmetric = name == "linalg.cholesky" || name == "linalg.eigh" || name == "linalg.eigvalsh";
   const wp::Tensor x = symmetric ? symmetric_operand(dtype, shape) : operand(dtype, shape, 1);
   if (name == "copy") return copy_bytes(x);
@@ -138,12 +144,15 @@ std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::
   const wp::Tensor y = operand(dtype, shape, 3);
   if (name == "+") return [x, y] { (void)(x + y); };
   if (auto work = dtype == wp::f32 ? factor_work<float>(name, x, y) : factor_work<double>(name, x, y)) return work;
-  const wp::Op* const op = wp::find_op(name);
+  // solve_rcond: the answer is judged by rcond and growth; solve_refined: improved with exact residuals too.
+  const bool rcond = name == "solve_rcond", refined = name == "solve_refined";
+  const wp::Op* const op = wp::find_op(rcond || refined ? "linalg.solve" : name);
   if (!op) return std::nullopt;
   std::vector<wp::Attr> attrs;
-  for (const wp::AttrSpec& spec : op->attrs) attrs.push_back(default_of(spec));
+  for (const wp::AttrSpec& spec : op->attrs)
+    attrs.push_back((rcond || refined) && spec.name == "refine" ? wp::Attr(refined) : default_of(spec));
   const std::size_t count = op->params.size();
-  const wp::Tensor b = name == "linalg.solve" ? operand(dtype, {shape.back()}, 3) : y;
+  const wp::Tensor b = op->name == "solve" ? operand(dtype, {shape.back()}, 3) : y;
   return [x, b, op, attrs, count] {
     const wp::Tensor* const in[] = {&x, &b};
     (void)wp::call(*op, wp::Inputs(in, count), attrs, {});

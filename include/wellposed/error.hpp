@@ -79,6 +79,12 @@ struct DomainError : Error {
 struct NonFiniteError : Error {
   using Error::Error;
 };  // a made Inf or NaN escaped (or was made, at level raise)
+struct GradientError : Error {
+  using Error::Error;
+};  // there is no derivative, or no way to it
+struct GaugeError : GradientError {
+  using GradientError::GradientError;
+};  // the loss depends on a choice that the matrix does not determine: a basis of a repeated singular value
 struct OutOfMemory : Error {
   using Error::Error;
 };

@@ -1,10 +1,13 @@
 // Everything.
 #pragma once
+#include "wellposed/autodiff.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/dtype.hpp"
 #include "wellposed/error.hpp"
 #include "wellposed/factored.hpp"
+#include "wellposed/gradcheck.hpp"
+#include "wellposed/gradient_tape.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ints.hpp"
 #include "wellposed/io.hpp"
@@ -13,6 +16,8 @@
 #include "wellposed/linalg_apply.hpp"
 #include "wellposed/linear_operator.hpp"
 #include "wellposed/ops.hpp"
+#include "wellposed/plot.hpp"
+#include "wellposed/progress.hpp"
 #include "wellposed/random.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"

@@ -1,4 +1,4 @@
-#include "base/progress.hpp"
+#include "wellposed/progress.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plot/chart.hpp"
+#include "wellposed/plot.hpp"
 #include "wellposed/wellposed.hpp"
 
 namespace CLI {

@@ -70,6 +70,7 @@ json attr_json(const Attr& a) {
     case AttrType::text: return a.text();
     case AttrType::setting: return a.is_number() ? number_json(a.real()) : json(a.text());
     case AttrType::texts: return a.texts();
+    case AttrType::object: return a.show();
   }
   return nullptr;
 }

@@ -96,6 +96,41 @@ void inverse(Show& show) {
   show(answer.diagnosis.text());
 }
 
+void gradients(Show& show) {
+  show.words("The sum of singular values has the gradient U Vᴴ, here and where singular values repeat.");
+  const Tensor a{{1.0, 2.0}, {3.0, 4.0}};
+  GradientTape tape({.persistent = true});
+  tape.watch(a);
+  const auto f = linalg::svd(a);
+  show(tape.gradient(sum(f.S), a));
+  show(max(abs(tape.gradient(sum(f.S), a) - matmul(f.U, f.Vh))));
+  show.words(
+      "A loss of U, S and V together: ‖U S Vᴴ − T‖² is smooth at diag(2, 2, 1) too, with the gradient 2 (A − T).");
+  const Tensor tied{{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}},
+      t{{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}, {1.0, 0.0, 0.0}};
+  tape.reset();
+  tape.watch(tied);
+  const auto g = linalg::svd(tied);
+  show(tape.gradient(sum(square(matmul(g.U * g.S, g.Vh) - t)), tied) / 2 + t);
+  show.words("What depends on the basis of the repeated value has no derivative, and the tape says so.");
+  try {
+    show(tape.gradient(sum(g.U), tied));
+  } catch (const GaugeError& error) {
+    show(error.what());
+  }
+  show.words("Through QR without full rank: the sum of R² is ‖A‖².");
+  const Tensor flat{{1.0, 2.0}, {2.0, 4.0}};
+  tape.reset();
+  tape.watch(flat);
+  const auto qr = linalg::qr(flat);
+  show(tape.gradient(sum(qr.R * qr.R), flat));
+  show.words("Masked branches do not poison gradients.");
+  const Tensor x{0.0, 1.0, 4.0};
+  tape.reset();
+  tape.watch(x);
+  show(tape.gradient(sum(where(greater(x, 0), log(x), 0)), x));
+}
+
 void files(Show& show) {
   show.words("Files are whole or not there, and none is trusted: this one is cut short after it was written.");
   const std::string name = "wellposed-tour-" + std::to_string(getpid()) + ".npy";
@@ -122,6 +157,7 @@ std::span<const Chapter> chapters() {
   static constexpr Chapter table[] = {{"Tensors", tensors},
                                       {"An Inf, and where it came from", blame},
                                       {"An inverse that refuses, and says why", inverse},
+                                      {"Gradients that are right, or say why they cannot be", gradients},
                                       {"Files that lie", files},
                                       {"This machine", machine}};
   return table;

@@ -19,7 +19,7 @@ constexpr std::array table{
 };
 
 // Errors inside name the function and the user's line.
-struct Calling : wp::detail::Restore {
+struct Calling : wp::detail::Restore<&Context::running> {
   Place place;
   Running running;
   Calling(const char* function, const Place& from) : place(from), running{function, &place} {

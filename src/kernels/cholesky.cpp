@@ -5,10 +5,12 @@
 #include <complex>
 
 #include "base/pool.hpp"
+#include "kernels/few.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/triangular.hpp"
 #include "simd/pack.hpp"
+#include "simd/transpose.hpp"
 
 namespace wp::kernels {
 namespace {
@@ -50,16 +52,38 @@ std::int64_t factor_upper(std::int64_t n, T* u) {
   }
 }
 
+// Squares that lie below the diagonal as a whole go through registers: square(i, j) for the one at (i, j), one(i, j)
+// for each of the other elements on and below it.
+template <class T, class Square, class One>
+void over_lower(std::int64_t n, bool squares, Square&& square, One&& one) {
+  constexpr std::int64_t side = simd::kSquare<T>;
+  for (std::int64_t i = 0; i < n; i += side) {
+    const bool whole = squares && side > 1 && i + side <= n;
+    for (std::int64_t j = 0; whole && j < i; j += side) square(i, j);
+    for (std::int64_t r = i; r < std::min(n, i + side); ++r)
+      for (std::int64_t j = whole ? i : 0; j <= r; ++j) one(r, j);
+  }
+}
+
 template <class T>
 std::int64_t factor_base(std::int64_t n, MutableView<T> a) {
   alignas(64) T u[kBase * kBase];
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::fill_n(u + i * kBase, kBase, T(0));
-    for (std::int64_t j = i; j < n; ++j) u[i * kBase + j] = conjugate(*a.from(j, i).data);
-  }
-  const std::int64_t bad = factor_upper(n, u);
+  const bool squares = RealOf<T>::parts == 1 && a.columns == 1;
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j <= i; ++j) *a.from(i, j).data = conjugate(u[j * kBase + i]);
+    std::fill_n(u + i * kBase, i, T(0)), std::fill_n(u + i * kBase + n, kBase - n, T(0));
+  over_lower<T>(
+      n, squares,
+      [&](std::int64_t i, std::int64_t j) {
+        simd::transpose_square(u + j * kBase + i, kBase, a.from(i, j).data, a.rows);
+      },
+      [&](std::int64_t i, std::int64_t j) { u[j * kBase + i] = conjugate(*a.from(i, j).data); });
+  const std::int64_t bad = factor_upper(n, u);
+  over_lower<T>(
+      n, squares,
+      [&](std::int64_t i, std::int64_t j) {
+        simd::transpose_square(a.from(i, j).data, a.rows, u + j * kBase + i, kBase);
+      },
+      [&](std::int64_t i, std::int64_t j) { *a.from(i, j).data = conjugate(u[j * kBase + i]); });
   return bad;
 }
 
@@ -97,6 +121,14 @@ void cholesky_solve(std::int64_t n, std::int64_t columns, View<T> l, MutableView
   solve_triangular<T>({false, false}, n, columns, l, x);
   solve_triangular<T>({true, false}, n, columns, l.transposed().conjugated(), x);
 }
+
+template <class T>
+void cholesky_solve_few(std::int64_t n, View<T> l, T* x) {
+  solve_few<T>({false, false}, n, l, x);
+  solve_few<T>({true, false}, n, l.transposed(), x);
+}
+template void cholesky_solve_few(std::int64_t, View<float>, float*);
+template void cholesky_solve_few(std::int64_t, View<double>, double*);
 
 template <class T>
 void cholesky_inverse(std::int64_t n, View<T> l, T* inverse, std::int64_t row) {

@@ -17,6 +17,10 @@ std::int64_t cholesky_factor(std::int64_t n, MutableView<T> a);
 template <class T>
 void cholesky_solve(std::int64_t n, std::int64_t columns, View<T> l, MutableView<T> x);
 
+// The same for X [n][kFew] (kernels/few.hpp). T: float, double.
+template <class T>
+void cholesky_solve_few(std::int64_t n, View<T> l, T* x);
+
 // A⁻¹ = L⁻ᴴ L⁻¹, both triangles, rows `row` numbers apart, from the factor L. May not overlap it.
 template <class T>
 void cholesky_inverse(std::int64_t n, View<T> l, T* inverse, std::int64_t row);

@@ -121,6 +121,16 @@ Norms norms(std::int64_t m, std::int64_t n, View<T> a) {
   return result;
 }
 
+template <class T>
+void inverse_norm_starts(std::int64_t n, T* constant, T* alternating, std::int64_t stride) {
+  using R = typename RealOf<T>::type;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const R v = n > 1 ? R(1) + static_cast<R>(i) / static_cast<R>(n - 1) : R(1);
+    constant[i * stride] = T(R(1) / static_cast<R>(n));
+    alternating[i * stride] = T(i % 2 ? -v : v);
+  }
+}
+
 namespace {
 
 template <class T>
@@ -128,13 +138,12 @@ class Estimator {
   using R = typename RealOf<T>::type;
 
  public:
-  Estimator(std::int64_t n, Apply<T> apply, void* state)
-      : n_(static_cast<std::size_t>(n)), apply_(apply), state_(state), x_(n_), signs_(n_) {}
+  Estimator(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved)
+      : n_(static_cast<std::size_t>(n)), apply_(apply), state_(state), solved_(solved), x_(n_), signs_(n_) {}
 
   InverseNorm<T> run() {
     if (n_ == 0) return result_;
-    std::fill(x_.begin(), x_.end(), T(R(1) / static_cast<R>(n_)));
-    solve(false);
+    start(solved_.constant, x_.data(), signs_.data());
     keep(size());
     if (n_ == 1) return finish();
     take_signs();
@@ -159,6 +168,16 @@ class Estimator {
  private:
   static constexpr int kSteps = 5;
 
+  // A⁻¹ times one of the vectors of inverse_norm_starts, which is x.
+  void start(const T* solved, T* constant, T* alternating) {
+    if (solved) {
+      ++result_.solves;
+      for (std::size_t i = 0; i < n_; ++i) x_[i] = solved[static_cast<std::int64_t>(i) * solved_.stride];
+      return;
+    }
+    inverse_norm_starts<T>(static_cast<std::int64_t>(n_), constant, alternating, 1);
+    solve(false);
+  }
   void solve(bool transposed) {
     apply_(state_, x_.data(), transposed);
     ++result_.solves;
@@ -191,11 +210,7 @@ class Estimator {
   }
   // The last try: a vector that no cancellation in A⁻¹ is likely to annihilate (Higham 1988, (4.5)).
   InverseNorm<T> alternating() {
-    for (std::size_t i = 0; i < n_; ++i) {
-      const R v = R(1) + static_cast<R>(i) / static_cast<R>(n_ - 1);
-      x_[i] = T(i % 2 ? -v : v);
-    }
-    solve(false);
+    start(solved_.alternating, signs_.data(), x_.data());
     const R other = 2 * (size() / (3 * static_cast<R>(n_)));
     if (!(other <= result_.estimate)) keep(other);
     return finish();
@@ -208,6 +223,7 @@ class Estimator {
   std::size_t n_;
   Apply<T> apply_;
   void* state_;
+  const Starts<T>& solved_;
   std::vector<T> x_, signs_;
   InverseNorm<T> result_;
 };
@@ -215,13 +231,14 @@ class Estimator {
 }  // namespace
 
 template <class T>
-InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state) {
-  return Estimator<T>(n, apply, state).run();
+InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved) {
+  return Estimator<T>(n, apply, state, solved).run();
 }
 
-#define WP_INSTANTIATE(T)                                    \
-  template Norms norms(std::int64_t, std::int64_t, View<T>); \
-  template InverseNorm<T> estimate_inverse_norm(std::int64_t, Apply<T>, void*);
+#define WP_INSTANTIATE(T)                                                \
+  template Norms norms(std::int64_t, std::int64_t, View<T>);             \
+  template void inverse_norm_starts(std::int64_t, T*, T*, std::int64_t); \
+  template InverseNorm<T> estimate_inverse_norm(std::int64_t, Apply<T>, void*, const Starts<T>&);
 WP_INSTANTIATE(float)
 WP_INSTANTIATE(double)
 WP_INSTANTIATE(std::complex<float>)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/gemm.hpp"
+#include "kernels/survey.hpp"
 
 namespace wp::kernels {
 
@@ -29,12 +30,22 @@ struct InverseNorm {
 // apply(state, x, false): x ← A⁻¹x; apply(state, x, true): x ← A⁻ᴴx.
 template <class T>
 using Apply = void (*)(void* state, T* x, bool transposed);
+// The two vectors that are solved for in any case: constant, and with alternating signs and rising sizes. `solved`:
+// A⁻¹ times them, n numbers that are `stride` apart, from those who solve for both at once.
 template <class T>
-InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state);
+void inverse_norm_starts(std::int64_t n, T* constant, T* alternating, std::int64_t stride);
+template <class T>
+struct Starts {
+  const T *constant = nullptr, *alternating = nullptr;
+  std::int64_t stride = 1;
+};
+template <class T>
+InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved);
 
 // With solve(x), solve_transposed(x) as callables.
 template <class T, class Solve, class SolveTransposed>
-InverseNorm<T> inverse_norm(std::int64_t n, Solve&& solve, SolveTransposed&& solve_transposed) {
+InverseNorm<T> inverse_norm(std::int64_t n, Solve&& solve, SolveTransposed&& solve_transposed,
+                            const Starts<T>& solved = {}) {
   struct Both {
     std::remove_reference_t<Solve>& plain;
     std::remove_reference_t<SolveTransposed>& transposed;
@@ -43,7 +54,7 @@ InverseNorm<T> inverse_norm(std::int64_t n, Solve&& solve, SolveTransposed&& sol
     Both& b = *static_cast<Both*>(state);
     transposed ? static_cast<void>(b.transposed(x)) : static_cast<void>(b.plain(x));
   };
-  return estimate_inverse_norm<T>(n, apply, &both);
+  return estimate_inverse_norm<T>(n, apply, &both, solved);
 }
 
 // Â = 2^rows · A · 2^columns (diagonal matrices of powers of two). A x = b is Â y = 2^rows b, x = 2^columns y.
@@ -62,6 +73,13 @@ Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a);
 // each step takes the root of the row's norm). All of A is read.
 template <class T>
 Equilibration equilibrate_symmetric(std::int64_t n, View<T> a);
+// The same of a finite matrix that was surveyed, and whether they would scale at all.
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, const Survey<T>& survey);
+template <class T>
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, const Survey<T>& survey);
+template <class T>
+bool needs_scaling(std::int64_t m, std::int64_t n, const Survey<T>& survey);
 // 2^e · A has its largest element in [1/2, 1); 0 for A = 0.
 template <class T>
 int prescale_exponent(std::int64_t m, std::int64_t n, View<T> a);

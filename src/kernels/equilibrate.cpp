@@ -78,14 +78,21 @@ std::vector<int> negated(const std::vector<int>& top) {
   return scale;
 }
 
-}  // namespace
-
+// The same of A itself, from the largest elements.
 template <class T>
-Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
+Exponents exponents(std::int64_t m, std::int64_t n, const Survey<T>& survey) {
+  Exponents top;
+  for (std::int64_t i = 0; i < m; ++i) top.rows.push_back(exponent_of(static_cast<double>(survey.rows()[i])));
+  for (std::int64_t j = 0; j < n; ++j) top.columns.push_back(exponent_of(static_cast<double>(survey.columns()[j])));
+  return top;
+}
+
+// From the largest exponents of A.
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, Exponents top) {
   Equilibration q;
   q.rows.assign(static_cast<std::size_t>(m), 0);
   q.columns.assign(static_cast<std::size_t>(n), 0);
-  Exponents top = exponents(m, n, a, q.rows, q.columns);
   count_zeros(top.rows, q.zero_rows, q.first_zero_row);
   count_zeros(top.columns, q.zero_columns, q.first_zero_column);
   const bool rows_needed = uneven<T>(top.rows);
@@ -100,10 +107,9 @@ Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
 }
 
 template <class T>
-Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, std::vector<int> top) {
   Equilibration q;
   q.rows.assign(static_cast<std::size_t>(n), 0);
-  std::vector<int> top = exponents(n, n, a, q.rows, q.rows).rows;
   count_zeros(top, q.zero_rows, q.first_zero_row);
   q.zero_columns = q.zero_rows;
   q.first_zero_column = q.first_zero_row;
@@ -124,40 +130,124 @@ Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
   return q;
 }
 
+}  // namespace
+
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
+  const std::vector<int> rows(static_cast<std::size_t>(m)), columns(static_cast<std::size_t>(n));
+  return equilibrate(m, n, a, exponents(m, n, a, rows, columns));
+}
+template <class T>
+Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, const Survey<T>& survey) {
+  return equilibrate(m, n, a, exponents(m, n, survey));
+}
+
+template <class T>
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
+  const std::vector<int> none(static_cast<std::size_t>(n));
+  return equilibrate_symmetric(n, a, exponents(n, n, a, none, none).rows);
+}
+template <class T>
+Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, const Survey<T>& survey) {
+  return equilibrate_symmetric(n, a, exponents(n, n, survey).rows);
+}
+
+template <class T>
+bool needs_scaling(std::int64_t m, std::int64_t n, const Survey<T>& survey) {
+  using R = typename RealOf<T>::type;
+  const auto uneven_lines = [](std::int64_t count, const R* top) {
+    R least = std::numeric_limits<R>::infinity(), most = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      most = top[i] > most ? top[i] : most;
+      least = (top[i] < least) & (top[i] > 0) ? top[i] : least;
+    }
+    return most > 0 && uneven<T>({exponent_of(static_cast<double>(least)), exponent_of(static_cast<double>(most))});
+  };
+  return uneven_lines(m, survey.rows()) || uneven_lines(n, survey.columns());
+}
+
 template <class T>
 int prescale_exponent(std::int64_t m, std::int64_t n, View<T> a) {
-  const std::vector<int> rows(static_cast<std::size_t>(m)), columns(static_cast<std::size_t>(n));
-  int top = kNone;
-  for (const int e : exponents(m, n, a, rows, columns).rows) top = std::max(top, e);
-  return top == kNone ? 0 : -top;
+  const Survey<T> survey(m, n, a, nullptr);
+  double most = 0;
+  for (std::int64_t i = 0; i < m; ++i) most = std::max(most, static_cast<double>(survey.rows()[i]));
+  return most == 0 ? 0 : -exponent_of(most);
 }
+
+namespace {
+
+// One element, with scaled(v, i, j) for each of its parts.
+template <class T, class To, class Scaled>
+[[gnu::always_inline]] inline To scaled_number(T v, Scaled&& scaled) {
+  if constexpr (RealOf<T>::parts == 2)
+    return To(scaled(static_cast<double>(v.real())), scaled(static_cast<double>(v.imag())));
+  else
+    return scaled(static_cast<double>(v));
+}
+
+// Exponents whose powers, and their products, are normal numbers: multiplication rounds as ldexp does.
+template <class T, class To>
+bool scale_by_products(std::int64_t m, std::int64_t n, View<T> a, const int* rows, const int* columns, To* to) {
+  using R = typename RealOf<To>::type;
+  constexpr std::int64_t kTile = 16;  // rows that are written side by side where columns are contiguous
+  Buffer<double> powers(std::max<std::int64_t>(1, 2 * n));
+  double *const up = powers.data(), *const down = up + n;
+  for (std::int64_t j = 0; j < n; ++j) up[j] = std::ldexp(1.0, columns[j]), down[j] = std::ldexp(1.0, -columns[j]);
+  int inexact = 0;
+  const auto put = [&](std::int64_t i, std::int64_t j, double row_up, double row_down)
+      __attribute__((always_inline)) {
+    const double by = row_up * up[j], back = row_down * down[j];
+    to[i * n + j] = scaled_number<T, To>(a.data[i * a.rows + j * a.columns], [&](double v) {
+      const R r = static_cast<R>(v * by);
+      inexact |= static_cast<double>(r) * back != v;
+      return r;
+    });
+  };
+  for (std::int64_t first = 0; first < m; first += kTile) {
+    const std::int64_t end = std::min(m, first + kTile);
+    double row_up[kTile], row_down[kTile];
+    for (std::int64_t i = first; i < end; ++i)
+      row_up[i - first] = std::ldexp(1.0, rows[i]), row_down[i - first] = std::ldexp(1.0, -rows[i]);
+    if (std::abs(a.columns) <= std::abs(a.rows)) {
+      for (std::int64_t i = first; i < end; ++i)
+        for (std::int64_t j = 0; j < n; ++j) put(i, j, row_up[i - first], row_down[i - first]);
+    } else {
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = first; i < end; ++i) put(i, j, row_up[i - first], row_down[i - first]);
+    }
+  }
+  return inexact == 0;
+}
+
+}  // namespace
 
 template <class T, class To>
 bool scale(std::int64_t m, std::int64_t n, View<T> a, const int* rows, const int* columns, To* to) {
   using R = typename RealOf<To>::type;
+  constexpr int kNormal = 1000;
+  int far_rows = 0, far_columns = 0;
+  for (std::int64_t i = 0; i < m; ++i) far_rows = std::max(far_rows, std::abs(rows[i]));
+  for (std::int64_t j = 0; j < n; ++j) far_columns = std::max(far_columns, std::abs(columns[j]));
+  if (far_rows + far_columns <= kNormal) return scale_by_products(m, n, a, rows, columns, to);
   bool exact = true;
-  const auto scaled = [&exact](double v, int e) {
-    const double wide = std::ldexp(v, e);
-    const R r = static_cast<R>(wide);
-    exact &= std::ldexp(static_cast<double>(r), -e) == v;
-    return r;
-  };
   for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      const T v = a.data[i * a.rows + j * a.columns];
-      const int e = rows[i] + columns[j];
-      if constexpr (RealOf<T>::parts == 2)
-        to[i * n + j] = To(scaled(static_cast<double>(v.real()), e), scaled(static_cast<double>(v.imag()), e));
-      else
-        to[i * n + j] = scaled(static_cast<double>(v), e);
-    }
+    for (std::int64_t j = 0; j < n; ++j)
+      to[i * n + j] = scaled_number<T, To>(a.data[i * a.rows + j * a.columns], [&](double v) {
+        const int e = rows[i] + columns[j];
+        const R r = static_cast<R>(std::ldexp(v, e));
+        exact &= std::ldexp(static_cast<double>(r), -e) == v;
+        return r;
+      });
   return exact;
 }
 
-#define WP_INSTANTIATE(T)                                                  \
-  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>); \
-  template Equilibration equilibrate_symmetric(std::int64_t, View<T>);     \
-  template int prescale_exponent(std::int64_t, std::int64_t, View<T>);     \
+#define WP_INSTANTIATE(T)                                                                    \
+  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>);                   \
+  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>, const Survey<T>&); \
+  template Equilibration equilibrate_symmetric(std::int64_t, View<T>);                       \
+  template Equilibration equilibrate_symmetric(std::int64_t, View<T>, const Survey<T>&);     \
+  template bool needs_scaling(std::int64_t, std::int64_t, const Survey<T>&);                 \
+  template int prescale_exponent(std::int64_t, std::int64_t, View<T>);                       \
   template bool scale(std::int64_t, std::int64_t, View<T>, const int*, const int*, T*);
 WP_INSTANTIATE(float)
 WP_INSTANTIATE(double)

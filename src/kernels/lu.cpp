@@ -7,10 +7,13 @@
 #include <type_traits>
 
 #include "base/pool.hpp"
+#include "kernels/few.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/quotient.hpp"
+#include "kernels/survey.hpp"
 #include "kernels/triangular.hpp"
 #include "simd/pack.hpp"
+#include "simd/transpose.hpp"
 
 namespace wp::kernels {
 namespace {
@@ -19,14 +22,34 @@ constexpr int kLine = 64;                    // bytes of a row of the narrowest 
 constexpr std::int64_t kPanelBytes = 512;    // of a row of the panels that are factored in a copy
 constexpr std::int64_t kSwapColumns = 4096;  // bytes of rows swapped by one task
 
+// Numbers from one column to the next in the copy of a panel.
+template <class R>
+constexpr std::int64_t panel_column(std::int64_t m) {
+  constexpr std::int64_t line = kLine / static_cast<std::int64_t>(sizeof(R));
+  return (ceil_div(m, line) + 1) * line;
+}
+
 #define WP_PER_ISA "kernels/lu.inl"
 #include "simd/per_isa.inl"
 
 template <class T>
-std::int64_t factor_line(std::int64_t m, std::int64_t n, T* a, std::int64_t row, std::int64_t* pivots) {
-  static constexpr std::int64_t (*all[])(std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*) = {
+std::int64_t factor_line(std::int64_t m, std::int64_t n, T* a, std::int64_t row, std::int64_t* pivots, T* copy) {
+  static constexpr std::int64_t (*all[])(std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*, T*) = {
       baseline::factor_line<T>, avx2::factor_line<T>, avx512::factor_line<T>};
-  return all[static_cast<int>(simd::isa())](m, n, a, row, pivots);
+  return all[static_cast<int>(simd::isa())](m, n, a, row, pivots, copy);
+}
+
+// L X = B for the unit triangle of `n` rows, X beside it. `lines`: there is room for whole lines.
+template <class T>
+void solve_above(std::int64_t n, std::int64_t columns, const T* l, T* x, std::int64_t row, bool lines) {
+  constexpr std::int64_t line = kLine / static_cast<std::int64_t>(sizeof(T)), few = 2 * line;
+  if constexpr (RealOf<T>::parts == 1)
+    if (lines && n <= few) {
+      static constexpr void (*all[])(std::int64_t, std::int64_t, const T*, std::int64_t, T*) = {
+          baseline::solve_lines<T>, avx2::solve_lines<T>, avx512::solve_lines<T>};
+      return all[static_cast<int>(simd::isa())](n, ceil_div(columns, line) * line, l, row, x);
+    }
+  solve_triangular<T>({false, true}, n, columns, {l, row, 1}, {x, row, 1});
 }
 
 // Rows first … end − 1 change places with rows pivots[·] in the columns from x on.
@@ -47,20 +70,21 @@ class Factor {
   static constexpr std::int64_t panel = kPanelBytes / static_cast<std::int64_t>(sizeof(T));
 
  public:
-  // By halves of the columns (Toledo 1997). `lines`: rows have room for whole lines.
+  // By halves of the columns (Toledo 1997). `lines`, if given: rows have room for whole lines, and there is room for
+  // the copy of a panel.
   static std::int64_t columns(std::int64_t m, std::int64_t n, T* a, std::int64_t row, std::int64_t* pivots,
-                              bool lines) {
+                              T* lines) {
     const std::int64_t steps = std::min(m, n);
     if (steps == 0) return -1;
     if (!lines && n <= panel) return copied(m, n, a, row, pivots);
-    if (lines && n <= line) return factor_line(m, n, a, row, pivots);
+    if (lines && n <= line) return factor_line(m, n, a, row, pivots, lines);
     const std::int64_t unit = lines ? line : panel;
     const std::int64_t left = steps <= unit ? std::min(unit, n) : ceil_div(steps, 2 * unit) * unit;
     const std::int64_t first = std::min(left, m), rest = n - left;  // pivots in the left columns; the other columns
     T *const right = a + left, *const below = a + first * row;
     const std::int64_t left_zero = columns(m, left, a, row, pivots, lines);
     swap_lines(0, first, pivots, rest, right, row);
-    solve_triangular<T>({false, true}, first, rest, {a, row, 1}, {right, row, 1});
+    solve_above(first, rest, a, right, row, lines != nullptr);
     gemm<T>(m - first, rest, first, {below, row, 1}, {right, row, 1}, {below + left, row, 1}, Into::subtract);
     const std::int64_t zero = columns(m - first, rest, below + left, row, pivots + first, lines);
     swap_lines(0, steps - first, pivots + first, left, below, row);
@@ -72,11 +96,11 @@ class Factor {
   // In a copy with rows of an odd number of lines, so that a column of lines fills all sets of the cache.
   static std::int64_t copied(std::int64_t m, std::int64_t n, T* a, std::int64_t row, std::int64_t* pivots) {
     const std::int64_t width = (ceil_div(n, line) | 1) * line;
-    Buffer<T> copy(m * width);
+    Buffer<T> copy(m * width), panel_copy(line * panel_column<T>(m));
     T* const to = copy.data();
     for (std::int64_t i = 0; i < m; ++i)
       std::fill(std::copy_n(a + i * row, n, to + i * width), to + (i + 1) * width, T(0));
-    const std::int64_t zero = columns(m, n, to, width, pivots, true);
+    const std::int64_t zero = columns(m, n, to, width, pivots, panel_copy.data());
     for (std::int64_t i = 0; i < m; ++i) std::copy_n(to + i * width, n, a + i * row);
     return zero;
   }
@@ -86,7 +110,7 @@ class Factor {
 
 template <class T>
 std::int64_t lu_factor(std::int64_t m, std::int64_t n, T* a, std::int64_t row, std::int64_t* pivots) {
-  return Factor<T>::columns(m, n, a, row, pivots, false);
+  return Factor<T>::columns(m, n, a, row, pivots, nullptr);
 }
 
 template <class T>
@@ -117,6 +141,16 @@ void lu_solve(Form form, std::int64_t n, std::int64_t columns, View<T> lu, const
 }
 
 template <class T>
+void lu_solve_few(std::int64_t n, View<T> lu, const std::int64_t* pivots, T* x) {
+  for (std::int64_t i = 0; i < n; ++i)
+    if (pivots[i] != i) std::swap_ranges(x + i * kFew, x + (i + 1) * kFew, x + pivots[i] * kFew);
+  solve_few<T>({false, true}, n, lu, x);
+  solve_few<T>({true, false}, n, lu, x);
+}
+template void lu_solve_few(std::int64_t, View<float>, const std::int64_t*, float*);
+template void lu_solve_few(std::int64_t, View<double>, const std::int64_t*, double*);
+
+template <class T>
 void lu_inverse(std::int64_t n, View<T> lu, const std::int64_t* pivots, T* inverse, std::int64_t row) {
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) inverse[i * row + j] = j < i ? T(0) : *lu.from(i, j).data;
@@ -140,13 +174,21 @@ void lu_inverse(std::int64_t n, View<T> lu, const std::int64_t* pivots, T* inver
 template <class T>
 typename RealOf<T>::type largest(std::int64_t m, std::int64_t n, View<T> a, Part part) {
   using R = typename RealOf<T>::type;
+  if constexpr (RealOf<T>::parts == 1)
+    if (a.columns == 1) return largest_of_lines(m, n, a.data, a.rows, part);
   R most = 0;
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = part == Part::upper ? i : 0; j < (part == Part::lower ? std::min(n, i + 1) : n); ++j) {
-      const R size = std::abs(*a.from(i, j).data);
+  for (std::int64_t i = 0; i < m; ++i) {
+    const std::int64_t begin = part == Part::upper ? i : 0, end = part == Part::lower ? std::min(n, i + 1) : n;
+    const T* const line = a.data + i * a.rows;
+    for (std::int64_t j = begin; j < end; ++j) {
+      const T v = line[j * a.columns];
+      if constexpr (RealOf<T>::parts == 2)  // |z| ≤ |re| + |im|, in which NaN stays
+        if (std::abs(v.real()) + std::abs(v.imag()) <= most) continue;
+      const R size = std::abs(v);
       if (!(size <= most)) most = size;
       if (std::isnan(size)) return size;
     }
+  }
   return most;
 }
 

@@ -26,6 +26,10 @@ template <class T>
 void lu_solve(Form form, std::int64_t n, std::int64_t columns, View<T> lu, const std::int64_t* pivots,
               MutableView<T> x);
 
+// The plain form for X [n][kFew] (kernels/few.hpp). T: float, double.
+template <class T>
+void lu_solve_few(std::int64_t n, View<T> lu, const std::int64_t* pivots, T* x);
+
 // A⁻¹, rows `row` numbers apart, from the factors: U⁻¹, then X L = U⁻¹, then columns back in order; 4/3 n³ operations
 // (Higham 2002, §14.3, method B). May not overlap the factors.
 template <class T>

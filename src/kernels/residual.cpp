@@ -74,42 +74,52 @@ constexpr FloatDot float_dots[simd::kIsas][2] = {
 struct Result {
   double value, size;
 };
-Result finish(double b, const Sums& s) {
-  double sum = b, rest = 0, size = std::fabs(b);
-  for (std::int64_t t = 0; t < kLanes; ++t) {
-    const double p = -s.sum[t], next = sum + p, z = next - sum;
-    rest += ((sum - (next - z)) + (p - z)) - s.rest[t];
-    sum = next;
-    size += s.size[t];
-  }
-  return {sum + rest, size};
+// Of several elements at once: each is a chain of dependent additions.
+template <int count>
+void finish(const double* b, const Sums* s, Result* to) {
+  double sum[count], rest[count] = {}, size[count];
+  for (int k = 0; k < count; ++k) sum[k] = b[k], size[k] = std::fabs(b[k]);
+  for (std::int64_t t = 0; t < kLanes; ++t)
+    for (int k = 0; k < count; ++k) {
+      const double p = -s[k].sum[t], next = sum[k] + p, z = next - sum[k];
+      rest[k] += ((sum[k] - (next - z)) + (p - z)) - s[k].rest[t];
+      sum[k] = next;
+      size[k] += s[k].size[t];
+    }
+  for (int k = 0; k < count; ++k) to[k] = {sum[k] + rest[k], size[k]};
 }
 
-template <class R>
-Result dot(std::int64_t n, const R* a, const double* x, const double* l, double b, bool sized) {
-  Sums s;
-  if constexpr (std::is_same_v<R, float>) {
-    const FloatDot run = float_dots[static_cast<int>(simd::isa())][sized];
-    run(n, a, x, s);
-    if (l) run(n, a, l, s);
-    return finish(b, s);
-  } else {
-    const DoubleDot run = double_dots[static_cast<int>(simd::isa())][sized];
-    run(n, a, x, s);
-    if (l) run(n, a, l, s);
-    const Result result = finish(b, s);
-    if (!std::isnan(result.value) || simd::isa() != simd::Isa::baseline) return result;
-    Sums again;
-    exact::dot_double<true>(n, a, x, again);
-    if (l) exact::dot_double<true>(n, a, l, again);
-    return finish(b, again);
+// Of rows a_row apart.
+template <int count, class R>
+void dots(std::int64_t n, const R* a, std::int64_t a_row, const double* x, const double* l, const double* b,
+          bool sized, Result* to) {
+  Sums s[count];
+  const auto run = [&] {
+    if constexpr (std::is_same_v<R, float>)
+      return float_dots[static_cast<int>(simd::isa())][sized];
+    else
+      return double_dots[static_cast<int>(simd::isa())][sized];
+  }();
+  for (int k = 0; k < count; ++k) {
+    run(n, a + k * a_row, x, s[k]);
+    if (l) run(n, a + k * a_row, l, s[k]);
   }
+  finish<count>(b, s, to);
+  if constexpr (std::is_same_v<R, double>)
+    for (int k = 0; k < count && simd::isa() == simd::Isa::baseline; ++k)
+      if (std::isnan(to[k].value)) {
+        Sums again;
+        exact::dot_double<true>(n, a + k * a_row, x, again);
+        if (l) exact::dot_double<true>(n, a + k * a_row, l, again);
+        finish<1>(b + k, &again, to + k);
+      }
 }
 
 template <class T>
 class Residual {
   using R = typename RealOf<T>::type;
   static constexpr std::int64_t parts = RealOf<T>::parts;
+  static constexpr int kTogether = 4;  // rows whose sums are finished side by side
 
  public:
   Residual(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> x, View<T> l, View<T> b)
@@ -163,28 +173,42 @@ class Residual {
       for (std::int64_t j = 0; j < n_; ++j)
         for (std::int64_t i = 0; i < rows; ++i)
           copied.data()[i * length + j] = a_.data[(first + i) * a_.rows + j * a_.columns];
-    for (std::int64_t c = 0; c < k_; ++c)
-      for (std::int64_t i = 0; i < rows; ++i) {
-        const T* const row = direct() ? a_.data + (first + i) * a_.rows : copied.data() + i * length;
-        const std::int64_t at = (first + i) * k_ + c;
-        element(reinterpret_cast<const R*>(row), c, b_.data[(first + i) * b_.rows + c * b_.columns], r + at,
-                sizes ? sizes + at : nullptr);
-      }
+    const std::int64_t a_row = direct() ? a_.rows : length;
+    const T* const lines = direct() ? a_.data + first * a_.rows : copied.data();
+    for (std::int64_t c = 0; c < k_; ++c) {
+      std::int64_t i = 0;
+      const auto at = [&] { return (first + i) * k_ + c; };
+      for (; i + kTogether <= rows; i += kTogether)
+        elements<kTogether>(lines + i * a_row, a_row, first + i, c, r + at(), sizes ? sizes + at() : nullptr);
+      for (; i < rows; ++i)
+        elements<1>(lines + i * a_row, a_row, first + i, c, r + at(), sizes ? sizes + at() : nullptr);
+    }
   }
 
-  void element(const R* row, std::int64_t c, T b, T* r, R* size) const {
+  // Those of rows i … i + count − 1 and column c.
+  template <int count>
+  void elements(const T* row, std::int64_t a_row, std::int64_t i, std::int64_t c, T* r, R* size) const {
     const double* const x = factors_.data() + c * step();
     const double* const l = low_ ? x + k_ * step() : nullptr;
-    if constexpr (parts == 1) {
-      const Result v = dot(n_, row, x, l, static_cast<double>(b), size != nullptr);
-      *r = static_cast<R>(v.value);
-      if (size) *size = static_cast<R>(v.size);
-    } else {
-      const Result re = dot(2 * n_, row, x, l, static_cast<double>(b.real()), size != nullptr);
-      const Result im =
-          dot(2 * n_, row, x + 2 * n_, l ? l + 2 * n_ : l, static_cast<double>(b.imag()), size != nullptr);
-      *r = T(static_cast<R>(re.value), static_cast<R>(im.value));
-      if (size) *size = static_cast<R>(re.size + im.size);
+    const R* const numbers = reinterpret_cast<const R*>(row);
+    double b[parts][count];
+    Result value[parts][count];
+    for (int k = 0; k < count; ++k) {
+      const T v = b_.data[(i + k) * b_.rows + c * b_.columns];
+      b[0][k] = static_cast<double>(std::real(v));
+      if constexpr (parts == 2) b[1][k] = static_cast<double>(v.imag());
+    }
+    for (std::int64_t p = 0; p < parts; ++p)
+      dots<count>(parts * n_, numbers, parts * a_row, x + p * 2 * n_, l ? l + p * 2 * n_ : l, b[p], size != nullptr,
+                  value[p]);
+    for (int k = 0; k < count; ++k) {
+      if constexpr (parts == 1) {
+        r[k * k_] = static_cast<R>(value[0][k].value);
+        if (size) size[k * k_] = static_cast<R>(value[0][k].size);
+      } else {
+        r[k * k_] = T(static_cast<R>(value[0][k].value), static_cast<R>(value[1][k].value));
+        if (size) size[k * k_] = static_cast<R>(value[0][k].size + value[1][k].size);
+      }
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/pool.hpp"
+#include "kernels/few.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/quotient.hpp"
 #include "simd/pack.hpp"
@@ -126,6 +127,8 @@ template <class T>
 // One right-hand side: blocks of rows, first or last ones first, each after a matrix times vector.
 template <class T>
 void solve_line(Triangle triangle, std::int64_t n, View<T> a, T* x) {
+  if constexpr (RealOf<T>::parts == 1)
+    if (a.rows == 1 || a.columns == 1) return solve_one<T>(triangle, n, a, x);
   constexpr std::int64_t block = 32;
   T product[block];
   for (std::int64_t done = 0; done < n; done += block) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/condition.hpp"
 #include "kernels/modular.hpp"
@@ -63,23 +64,25 @@ Banded<T>::Banded(std::int64_t n, Band band, std::vector<T> rows, const Options&
 // Powers of two that bring the largest element of every row, then of every column, into [1/2, 1).
 template <class T>
 void Banded<T>::scale() {
-  std::vector<double> rows(static_cast<std::size_t>(n_)), columns(rows);
+  // Exponents, not sizes: a row that is scaled down must not lose its small elements before their columns are seen.
+  constexpr int kNone = std::numeric_limits<int>::min();
+  std::vector<int> rows(static_cast<std::size_t>(n_), kNone), columns(rows);
   row_scales_.resize(static_cast<std::size_t>(n_));
   column_scales_.resize(static_cast<std::size_t>(n_));
-  const auto exponents = [](const std::vector<double>& sizes, std::vector<int>& to) {
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      if (sizes[i] > 0) to[i] = -(std::ilogb(sizes[i]) + 1);
+  const auto see = [](int& most, T v, int scale) {
+    if (const double size = size_of_number(v); size > 0 && std::isfinite(size))
+      most = std::max(most, std::ilogb(size) + 1 + scale);
   };
-  each([&](std::int64_t i, std::int64_t, T v) {
-    double& most = rows[static_cast<std::size_t>(i)];
-    most = std::max(most, size_of_number(v));
-  });
-  exponents(rows, row_scales_);
+  const auto settle_on = [](const std::vector<int>& most, std::vector<int>& to) {
+    for (std::size_t i = 0; i < most.size(); ++i)
+      if (most[i] != kNone) to[i] = -most[i];
+  };
+  each([&](std::int64_t i, std::int64_t, T v) { see(rows[static_cast<std::size_t>(i)], v, 0); });
+  settle_on(rows, row_scales_);
   each([&](std::int64_t i, std::int64_t j, T v) {
-    double& most = columns[static_cast<std::size_t>(j)];
-    most = std::max(most, std::ldexp(size_of_number(v), row_scales_[static_cast<std::size_t>(i)]));
+    see(columns[static_cast<std::size_t>(j)], v, row_scales_[static_cast<std::size_t>(i)]);
   });
-  exponents(columns, column_scales_);
+  settle_on(columns, column_scales_);
   each([&](std::int64_t i, std::int64_t j, T v) {
     rows_[static_cast<std::size_t>(i * band_.width() + j - i + band_.below)] =
         times_power(v, row_scales_[static_cast<std::size_t>(i)] + column_scales_[static_cast<std::size_t>(j)]);

@@ -158,7 +158,14 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b) {
 IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOptions& options,
                    std::source_location where) {
   const IterativeProblem p("cg", a, b, options, where, true);
-  return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b); });
+  IterativeResult out = unrecorded([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b); }); });
+  if (context().listeners) {
+    IterativeOptions again = options;
+    again.x0 = Tensor();
+    const auto solved = [a, again](const Tensor& g) { return cg(a, g, again).x; };
+    out.x = implicit_solution(out.x, wp::subtract(b, a(out.x)), solved, solved, where);
+  }
+  return out;
 }
 
 }  // namespace wp::linalg

@@ -63,7 +63,7 @@ void for_each_matrix(Call& c, const Advice& advice, F&& f) {
     for_members(members, longest, [&](std::int64_t i) {
       Verdict& v = state->verdicts[static_cast<std::size_t>(i)];
       Job<T> job{i, m, n, stack[i], v, results, each};
-      if (std::isfinite(kernels::norms<T>(m, n, job.a).largest))
+      if (kernels::all_finite<T>(m, n, job.a))
         f(job);
       else
         v.status = Status::nonfinite_input;

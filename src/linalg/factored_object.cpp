@@ -113,7 +113,7 @@ Tensor Factored::State::inverse(const Place& place, Diagnosis* out) const {
 namespace {
 
 // Errors name this function.
-class Entered : detail::Restore {
+class Entered : detail::Restore<&Context::running> {
  public:
   explicit Entered(const Place& place) : running_{"factored", &place} { context().running = &running_; }
 

@@ -143,7 +143,19 @@ IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptio
   const IterativeProblem p("gmres", a, b, options, where, true);
   if (options.restart < 1)
     raise<ArgumentError>("WP-ARG-001", "gmres", say("restart must be positive; got ", options.restart, "."));
-  return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.restart); });
+  IterativeResult out =
+      unrecorded([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.restart); }); });
+  if (context().listeners) {
+    GmresOptions again = options, turned = options;
+    again.x0 = turned.x0 = Tensor();
+    turned.preconditioner = std::nullopt;
+    if (options.preconditioner && options.preconditioner->has_adjoint())
+      turned.preconditioner = options.preconditioner->adjoint();
+    out.x = implicit_solution(
+        out.x, wp::subtract(b, a(out.x)), [a, again](const Tensor& t) { return gmres(a, t, again).x; },
+        [a, turned](const Tensor& g) { return gmres(a.adjoint(), g, turned).x; }, where);
+  }
+  return out;
 }
 
 }  // namespace wp::linalg

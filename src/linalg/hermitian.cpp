@@ -16,25 +16,23 @@ AttrSpec uplo_attr() {
           .choices = {"lower", "upper"}};
 }
 
+kernels::Side side_of(std::string_view uplo) {
+  return uplo == "lower" ? kernels::Side::lower : uplo == "upper" ? kernels::Side::upper : kernels::Side::both;
+}
+
 template <class T>
 Hermitian<T>::Hermitian(std::int64_t n, kernels::View<T> a, std::string_view uplo)
     : matrix(static_cast<std::size_t>(n * n)) {
-  const auto size = [](T v) { return std::max(std::fabs(std::real(v)), std::fabs(std::imag(v))); };
-  double apart = 0;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j <= i; ++j) {
-      const T below = a.data[i * a.rows + j * a.columns], above = conjugate(a.data[j * a.rows + i * a.columns]);
-      T v = uplo == "lower" || (uplo.empty() && below == above) ? below
-            : uplo == "upper"                                   ? above
-                                                                : below * Real(0.5) + above * Real(0.5);
-      if (i == j) v = T(std::real(v));
-      if (uplo.empty()) apart = std::max(apart, static_cast<double>(size(below - v)));
-      largest = std::max(largest, static_cast<double>(size(v)));
-      finite = finite && std::isfinite(std::real(v)) && std::isfinite(std::imag(v));
-      matrix[static_cast<std::size_t>(i * n + j)] = v;
-      matrix[static_cast<std::size_t>(j * n + i)] = conjugate(v);
-    }
-  asymmetry = finite && largest > 0 ? apart / largest : 0;
+  constexpr std::int64_t kBlock = 32;
+  const kernels::Mirrored found = kernels::mirror<T>(n, a, side_of(uplo), matrix.data(), n);
+  for (std::int64_t from = 0; from < n; from += kBlock)
+    for (std::int64_t left = 0; left <= from; left += kBlock)
+      for (std::int64_t i = from; i < std::min(n, from + kBlock); ++i)
+        for (std::int64_t j = left; j < std::min(i, left + kBlock); ++j)
+          matrix[static_cast<std::size_t>(j * n + i)] = conjugate(matrix[static_cast<std::size_t>(i * n + j)]);
+  largest = found.largest;
+  finite = found.finite;
+  asymmetry = asymmetry_of(found);
 }
 template struct Hermitian<float>;
 template struct Hermitian<double>;

@@ -1,10 +1,15 @@
 // Functions of symmetric and Hermitian matrices act on (A + Aᴴ)/2, or on the triangle that uplo names.
 #pragma once
+#include "kernels/mirror.hpp"
 #include "linalg/members.hpp"
 
 namespace wp::linalg {
 
 AttrSpec uplo_attr();
+kernels::Side side_of(std::string_view uplo);
+inline double asymmetry_of(const kernels::Mirrored& m) {
+  return m.finite && m.largest > 0 ? m.apart / m.largest : 0;
+}
 
 // The matrix that is meant, row-major, and how far the given one was from it: max |A − Aᴴ|/2 relative to the largest
 // element; 0 when a triangle is named.

@@ -8,11 +8,14 @@
 
 #include "base/text.hpp"
 #include "kernels/gemm.hpp"
+#include "linalg/implicit.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/refine.hpp"
 #include "linalg/stack.hpp"
 #include "ops/lines.hpp"
+#include "wellposed/context.hpp"
 #include "wellposed/iterative.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp::linalg {
 
@@ -61,6 +64,14 @@ template <class T>
 void multiply(Vector<T>& x, double a) {
   const auto f = static_cast<typename kernels::RealOf<T>::type>(a);
   for (T& v : x) v *= f;
+}
+
+// The iteration itself is nothing to a tape: what it solves is.
+template <class F>
+auto unrecorded(F&& f) {
+  const wp::detail::Restore<&Context::listeners> restore;
+  context().listeners = nullptr;
+  return f();
 }
 
 // Checks arguments and gives the tolerances; words for what does not fit.

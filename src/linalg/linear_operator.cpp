@@ -35,7 +35,7 @@ Tensor vector_of(const Tensor& x, std::int64_t n, DType dtype, std::string_view 
   if (is_complex(x.dtype()) && !is_complex(dtype))
     raise<DtypeError>("WP-DTY-004", kName, say(what, " is ", x.dtype(), ", the operator ", dtype, "."),
                       "Make a complex operator.");
-  return packed(x, dtype);
+  return context().listeners ? astype(x, dtype) : packed(x, dtype);
 }
 
 // Σ over the elements of each row, in the order they are stored; sums of f32 in f64.
@@ -145,9 +145,23 @@ LinearOperator LinearOperator::csr(const Tensor& indptr, const Tensor& indices, 
     };
     auto both = std::make_shared<Both>();
     both->plain = {rows, columns, std::move(starts), std::move(places), std::vector<T>(v, v + values.size())};
+    // To a tape the product is made of ops, with the data as they were given.
+    const auto recorded = [both, given = astype(data, dtype)](const Tensor& x, bool adjoint) {
+      const Csr<T>& a = both->plain;
+      std::vector<std::int64_t> row_of(a.places.size());
+      for (std::size_t i = 0; i + 1 < a.starts.size(); ++i)
+        std::fill(row_of.begin() + a.starts[i], row_of.begin() + a.starts[i + 1], static_cast<std::int64_t>(i));
+      const Dims shape{static_cast<std::int64_t>(a.places.size())};
+      const Tensor rows_of = Tensor::from(row_of, shape), columns_of = Tensor::from(a.places, shape);
+      const Tensor terms = adjoint ? multiply(conj(given), take(x, rows_of)) : multiply(given, take(x, columns_of));
+      return scatter(zeros({adjoint ? a.columns : a.rows}, {.dtype = x.dtype()}), adjoint ? columns_of : rows_of,
+                     terms, {.mode = "add"});
+    };
     return LinearOperator(
-        rows, columns, dtype, [both](const Tensor& x) { return both->plain.times(x); },
-        [both](const Tensor& y) {
+        rows, columns, dtype,
+        [both, recorded](const Tensor& x) { return context().listeners ? recorded(x, false) : both->plain.times(x); },
+        [both, recorded](const Tensor& y) {
+          if (context().listeners) return recorded(y, true);
           std::call_once(both->once, [&] { both->turned = both->plain.adjoint(); });
           return both->turned.times(y);
         });

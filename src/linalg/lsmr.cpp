@@ -154,6 +154,30 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, double damp) {
   return k.finish("Give a preconditioner, more iterations, or a damping.");
 }
 
+// For the tape: x solves Aᴴ(b − A x) = damp² x; of a wide A it is x0 + Aᴴ y with A Aᴴ y = b − A x0.
+Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, const LsmrOptions& options,
+                 const Place& place) {
+  IterativeOptions inner;
+  inner.rtol = options.rtol;
+  inner.if_ill = options.if_ill;
+  if (a.rows() < a.columns() && options.damp == 0) {
+    const LinearOperator outer_product = a * a.adjoint();
+    const auto solved = [outer_product, inner](const Tensor& g) { return cg(outer_product, g, inner).x; };
+    const Tensor rest = options.x0.defined() ? wp::subtract(b, a(options.x0)) : b;
+    const Tensor y = unrecorded([&] { return solved(rest); });
+    const Tensor part =
+        a.apply_adjoint(implicit_solution(y, wp::subtract(rest, outer_product(y)), solved, solved, place));
+    return options.x0.defined() ? wp::add(options.x0, part) : part;
+  }
+  const double square = options.damp * options.damp;
+  const LinearOperator normal(a.columns(), a.columns(), a.dtype(), [a, square](const Tensor& v) {
+    return wp::add(a.apply_adjoint(a(v)), wp::multiply(v, square));
+  });
+  const auto solved = [normal, inner](const Tensor& g) { return cg(normal, g, inner).x; };
+  const Tensor r = wp::subtract(a.apply_adjoint(wp::subtract(b, a(x))), wp::multiply(x, square));
+  return implicit_solution(x, r, solved, solved, place);
+}
+
 }  // namespace
 
 IterativeResult lsmr(const LinearOperator& a, const Tensor& b, const LsmrOptions& options,
@@ -168,7 +192,10 @@ IterativeResult lsmr(const LinearOperator& a, const Tensor& b, const LsmrOptions
     refused(say("damp must be a finite number that is not negative; got ", options.damp, "."), "");
   if (options.damp != 0 && (options.x0.defined() || options.preconditioner))
     refused("damp with x0 or a preconditioner would damp something else than x.", "Leave one of them out.");
-  return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.damp); });
+  IterativeResult out =
+      unrecorded([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.damp); }); });
+  if (context().listeners) out.x = connected(a, b, out.x, options, where);
+  return out;
 }
 
 }  // namespace wp::linalg

@@ -1,6 +1,6 @@
 // One matrix as LAPACK takes it.
 #pragma once
-#include <cmath>
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -12,12 +12,12 @@ namespace wp::linalg {
 // Column-major, times 2^exponent, which is exact, so that its largest element is in [1/2, 1).
 template <class T>
 struct Prescaled {
-  std::vector<T> data;
+  kernels::Buffer<T> data;
   int exponent = 0;
   bool finite;
 
   Prescaled(std::int64_t m, std::int64_t n, kernels::View<T> a)
-      : data(static_cast<std::size_t>(m * n)), finite(std::isfinite(kernels::norms<T>(m, n, a).largest)) {
+      : data(std::max<std::int64_t>(m * n, 1)), finite(kernels::all_finite<T>(m, n, a)) {
     if (!finite) return;
     exponent = kernels::prescale_exponent<T>(m, n, a);
     const std::vector<int> rows(static_cast<std::size_t>(n), exponent), columns(static_cast<std::size_t>(m), 0);
@@ -28,9 +28,8 @@ struct Prescaled {
 // A row-major m × n matrix from a column-major one, times 2^e.
 template <class T>
 void put_rows(std::int64_t m, std::int64_t n, const T* columns, std::int64_t ld, int e, T* to) {
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j)
-      to[i * n + j] = e == 0 ? columns[i + j * ld] : times_power(columns[i + j * ld], e);
+  const std::vector<int> all(static_cast<std::size_t>(m), e), none(static_cast<std::size_t>(n), 0);
+  kernels::scale<T, T>(m, n, {columns, 1, ld}, all.data(), none.data(), to);
 }
 
 template <class T>

@@ -1,11 +1,13 @@
 #include "linalg/solving.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/certified.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/rules.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -21,22 +23,28 @@ class Solver {
     const kernels::MutableView<T> to{x, p_.k, 1};
     if (o_.ridge.rule != RidgeRule::none && o_.if_ill != Policy::ridge)
       return regularised(member, to, Method::ridge, {});
-    if (p_.b.defined() && !std::isfinite(kernels::norms<T>(p_.n, p_.k, to).largest)) {
+    if (p_.b.defined() && !kernels::all_finite<T>(p_.n, p_.k, to)) {
       std::fill_n(x, p_.n * p_.k, not_a_number());
       Verdict v;
       v.status = Status::nonfinite_input;
       return v;
     }
-    if (kept_) return by(kept_.system(member), member, to);
-    return by(System<T>(p_.n, a_[member], o_), member, to);
+    if (kept_) {
+      const System<T>& system = kept_.system(member);
+      return finish(system.matrix(), member, to,
+                    p_.b.defined() ? system.solve(p_.k, to, kept_.adjoint()) : system.inverse(x, p_.k));
+    }
+    using Estimate = typename System<T>::Estimate;
+    System<T> system(p_.n, a_[member], o_, p_.b.defined() ? Estimate::with_solve : Estimate::now);
+    return finish(system.matrix(), member, to,
+                  p_.b.defined() ? system.first_solve(p_.k, to) : system.inverse(x, p_.k));
   }
 
-  Verdict by(const System<T>& system, std::int64_t member, kernels::MutableView<T> x) const {
-    Verdict v = p_.b.defined() ? system.solve(p_.k, x, kept_.adjoint()) : system.inverse(x.data, p_.k);
+  // From the answer of a system with this matrix to what the options ask for.
+  Verdict finish(kernels::View<T> matrix, std::int64_t member, kernels::MutableView<T> x, Verdict v) const {
     Dense<T> turned;  // Aᴴ, where that is asked about
-    if (kept_.adjoint() && (o_.high || o_.certify))
-      turned = Dense<T>(p_.n, p_.n, system.matrix().transposed().conjugated());
-    const kernels::View<T> a = turned.data.empty() ? system.matrix() : std::as_const(turned).view();
+    if (kept_.adjoint() && (o_.high || o_.certify)) turned = Dense<T>(p_.n, p_.n, matrix.transposed().conjugated());
+    const kernels::View<T> a = turned.data.empty() ? matrix : std::as_const(turned).view();
     if (o_.high) finish_in_quad(a, member, x, v);
     if (v.status < Status::singular) {
       if (o_.certify) certify(a, member, x, v);
@@ -99,7 +107,7 @@ class Solver {
   }
   Verdict regularised_by(const Spectral<T>& svd, kernels::MutableView<T> x, Method method, Verdict v) const {
     v.method = method;
-    const bool data_finite = std::isfinite(kernels::norms<T>(p_.n, p_.k, x).largest);
+    const bool data_finite = kernels::all_finite<T>(p_.n, p_.k, x);
     if (!svd.finite() || !data_finite || !svd.converged()) {
       v.status = svd.finite() && data_finite ? Status::not_converged : Status::nonfinite_input;
       std::fill_n(x.data, p_.n * p_.k, not_a_number());
@@ -110,6 +118,7 @@ class Solver {
     const kernels::View<T> data{b.data(), p_.k, 1};
     const double s1 = svd.sigma().empty() ? 0 : svd.sigma()[0];
     if (method == Method::pinv) {
+      v.kept = svd.rank(2 * System<T>::u * static_cast<double>(p_.n) * s1);
       svd.apply(svd.truncated(2 * System<T>::u * static_cast<double>(p_.n) * s1), p_.k, data, x);
     } else {
       const bool given = o_.ridge.rule == RidgeRule::given;
@@ -136,6 +145,23 @@ void run(const Problem& p, const Options& o, const Factors* factors, const Resul
     solver.restore(i, to);
     verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
   });
+}
+
+// For the derivative, where members were not solved as they are: how (0 plainly, 1 by a pseudo-inverse, 2 with a
+// ridge), λ, and the singular values that counted.
+void keep_methods(const Call& c, const Diagnosis::State& s) {
+  const auto other = [](const Verdict& v) { return v.method == Method::pinv || v.method == Method::ridge; };
+  if (std::none_of(s.verdicts.begin(), s.verdicts.end(), other)) return;
+  const Tensor methods = Tensor::adopt(detail::make_node(i64, s.batch)),
+               ridges = Tensor::adopt(detail::make_node(f64, s.batch));
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
+    const Verdict& v = s.verdicts[i];
+    reinterpret_cast<std::int64_t*>(methods.node()->data)[i] = v.method == Method::pinv    ? 1
+                                                               : v.method == Method::ridge ? 2
+                                                                                           : 0;
+    reinterpret_cast<double*>(ridges.node()->data)[i] = v.method == Method::ridge ? v.ridge : 0;
+  }
+  c.beside().residuals = {methods, ridges, kept_values(s.batch, s.verdicts)};
 }
 
 }  // namespace
@@ -209,6 +235,7 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   for (Verdict& v : state->verdicts)
     if (v.certified && work != y.dtype()) v.forward_error += round_off(y.dtype());
   if (options.certify) report_uncertified(c, *state);
+  keep_methods(c, *state);
   settle(c, std::move(state), options.if_ill, given.advice);
 }
 

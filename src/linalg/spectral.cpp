@@ -25,12 +25,11 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
     for (std::int64_t i = 0; i < vh_rows; ++i) vh_[size(i * n + i)] = T(1);
     return;
   }
-  const kernels::Norms norms = kernels::norms<T>(m, n, a);
-  finite_ = std::isfinite(norms.largest);
+  finite_ = kernels::all_finite<T>(m, n, a);
   if (!finite_) return;
   const int e = kernels::prescale_exponent<T>(m, n, a);
   const std::vector<int> rows(size(m), e), columns(size(n), 0);
-  std::vector<T> copy(size(m * n));
+  kernels::Buffer<T> copy(m * n);
   kernels::scale<T, T>(m, n, a, rows.data(), columns.data(), copy.data());
   std::vector<Real> sigma(size(k_));
   // Row-major memory is Aᵀ = V̄ Σ Uᵀ to LAPACK: its left vectors are the rows of Vᴴ, its right ones the columns of U.

@@ -4,15 +4,12 @@
 #include <cmath>
 
 #include "kernels/cholesky.hpp"
-#include "kernels/condition.hpp"
+#include "kernels/few.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
-#include "kernels/residual.hpp"
 #include "kernels/triangular.hpp"
-#include "linalg/comparison.hpp"
-#include "linalg/refine.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -32,7 +29,7 @@ std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Opt
 }  // namespace
 
 template <class T>
-System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
+System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options, Estimate when)
     : n_(n),
       a_(a),
       options_(options),
@@ -42,22 +39,24 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options)
     verdict_ = banded_->verdict();
     return;
   }
-  take();
+  const kernels::Survey<T> survey = take();
+  if (!survey.finite()) {
+    verdict_.status = Status::nonfinite_input;
+    return;
+  }
   look();
-  if (verdict_.status == Status::nonfinite_input) return;
-  scale();
-  factor();
-  if (verdict_.status == Status::not_spd) return;
-  estimate();
-  judge();
+  factor(scale(survey));
+  if (factored() && when == Estimate::now) solve_and_estimate(0, {nullptr, 1, 1});
 }
 
 // The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian
-// part).
+// part), and what a first pass says of it.
 template <class T>
-void System<T>::take() {
+kernels::Survey<T> System<T>::take() {
   T* const copy = factors_.data();
   const Assume s = options_.assume;
+  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general))
+    return kernels::Survey<T>(n_, n_, a_, copy);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < n_; ++j) {
       T v = a_.data[i * a_.rows + j * a_.columns];
@@ -69,31 +68,32 @@ void System<T>::take() {
       if (i == j) v += static_cast<Real>(options_.shift);
       copy[i * n_ + j] = v;
     }
-  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general)) return;
   meant_.assign(copy, copy + n_ * n_);
   a_ = {meant_.data(), n_, 1};
+  return kernels::Survey<T>(n_, n_, a_, nullptr);
 }
 
-// Is everything finite, which triangle is empty, are mirrored elements conjugate?
+// Which triangle is empty, are mirrored elements conjugate?
 template <class T>
 void System<T>::look() {
+  if (options_.assume == Assume::general) return;
+  constexpr std::int64_t kBlock =
+      32;  // rows and columns that stay in cache while they are compared with their mirror
   const T* const m = factors_.data();
-  if (!std::all_of(m, m + n_ * n_, [](T v) { return is_finite(v); })) {
-    verdict_.status = Status::nonfinite_input;
-    return;
-  }
   bool lower = true, upper = true, hermitian = true, positive = true;
   for (std::int64_t i = 0; i < n_; ++i) {
     positive = positive && std::real(m[i * n_ + i]) > 0;
     hermitian = hermitian && std::imag(m[i * n_ + i]) == 0;
-    for (std::int64_t j = 0; j < i && (lower || upper || hermitian); ++j) {
-      const T below = m[i * n_ + j], above = m[j * n_ + i];
-      upper = upper && below == T(0);
-      lower = lower && above == T(0);
-      hermitian = hermitian && below == conjugate(above);
-    }
   }
-  if (options_.assume == Assume::general) return;
+  for (std::int64_t from = 0; from < n_; from += kBlock)
+    for (std::int64_t left = 0; left <= from; left += kBlock)
+      for (std::int64_t i = from; i < std::min(n_, from + kBlock) && (lower || upper || hermitian); ++i)
+        for (std::int64_t j = left; j < std::min(i, left + kBlock); ++j) {
+          const T below = m[i * n_ + j], above = m[j * n_ + i];
+          upper = upper && below == T(0);
+          lower = lower && above == T(0);
+          hermitian = hermitian && below == conjugate(above);
+        }
   if (options_.method != Method::none) lower = upper = false;  // Cholesky or LDLᴴ, also of a diagonal matrix
   verdict_.structure = lower && upper          ? Structure::diagonal
                        : lower                 ? Structure::lower
@@ -103,24 +103,29 @@ void System<T>::look() {
                                                : Structure::general;
 }
 
-// Powers of two that bring rows and columns near 1: exact, and rcond then judges the problem, not its units.
+// Powers of two that bring rows and columns near 1: exact, and rcond then judges the problem, not its units. Returns
+// the norms of what is to be factored, where they are known.
 template <class T>
-void System<T>::scale() {
+std::optional<typename kernels::Survey<T>::Norms> System<T>::scale(const kernels::Survey<T>& survey) {
+  if (!kernels::needs_scaling<T>(n_, n_, survey)) return survey.norms();
   const bool symmetric = verdict_.structure == Structure::spd || verdict_.structure == Structure::symmetric;
   const kernels::MutableView<T> m{factors_.data(), n_, 1};
   kernels::Equilibration scaling =
-      symmetric ? kernels::equilibrate_symmetric<T>(n_, m) : kernels::equilibrate<T>(n_, n_, m);
-  if (!scaling.needed) return;
+      symmetric ? kernels::equilibrate_symmetric<T>(n_, m, survey) : kernels::equilibrate<T>(n_, n_, m, survey);
   rows_ = std::move(scaling.rows);
   columns_ = std::move(scaling.columns);
   kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), factors_.data());
+  return std::nullopt;
 }
 
 template <class T>
-void System<T>::factor() {
+void System<T>::factor(std::optional<typename kernels::Survey<T>::Norms> known) {
   T* const m = factors_.data();
-  const kernels::Norms norms = kernels::norms<T>(n_, n_, {m, n_, 1});
-  norm_ = norms.one;
+  if (!known) {
+    const kernels::Norms norms = kernels::norms<T>(n_, n_, {m, n_, 1});
+    known = {norms.one, norms.largest};
+  }
+  norm_ = known->one;
   if (verdict_.structure >= Structure::lower) {
     verdict_.method = Method::substitution;
     verdict_.growth = 1;
@@ -134,11 +139,12 @@ void System<T>::factor() {
     verdict_.status = Status::not_spd;
     return;
   }
-  if ((verdict_.structure == Structure::symmetric || options_.method == Method::ldl) && factor_by_ldl()) return;
+  const bool by_ldl = verdict_.structure == Structure::symmetric || options_.method == Method::ldl;
+  if (by_ldl && factor_by_ldl(known->largest)) return;
   verdict_.method = Method::lu;
   pivots_.resize(static_cast<std::size_t>(n_));
   zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
-  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(norms.largest));
+  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(known->largest));
   if (verdict_.growth > kGrowth) factor_by_qr();
 }
 
@@ -157,10 +163,9 @@ bool System<T>::factor_by_cholesky() {
 
 // Only when asked for: half the operations of LU, but LU on our own products takes less time (from 64 to 2000 rows).
 template <class T>
-bool System<T>::factor_by_ldl() {
+bool System<T>::factor_by_ldl(double most) {
   const bool said = options_.assume == Assume::symmetric || options_.assume == Assume::spd;  // also by method
   if (!said || n_ > kLapack) return false;
-  const double most = kernels::norms<T>(n_, n_, {factors_.data(), n_, 1}).largest;
   indefinite_ = std::make_unique<Indefinite<T>>(n_, factors_.data());
   verdict_.method = Method::ldl;
   zero_pivot_ = indefinite_->singular();
@@ -220,8 +225,61 @@ void System<T>::substitute(std::int64_t columns, kernels::MutableView<T> x, bool
   }
 }
 
+// Few right-hand sides of real LU and Cholesky go through the factors beside the two vectors that the estimate begins
+// with. They go that way alone too: their bits must not depend on when the condition was estimated.
 template <class T>
-void System<T>::estimate() {
+bool System<T>::side_by_side(std::int64_t columns) const {
+  const bool direct = verdict_.method == Method::lu || verdict_.method == Method::cholesky;
+  return kernels::RealOf<T>::parts == 1 && direct && columns + 2 <= kernels::kFew && n_ > 0 && !zero_pivot_ &&
+         norm_ != 0;
+}
+
+// X is taken along as columns 2, 3, … of lines, [n][kFew].
+template <class T>
+void System<T>::substitute_few(std::int64_t columns, kernels::MutableView<T> x, T* lines) const {
+  using kernels::kFew;
+  if constexpr (kernels::RealOf<T>::parts == 1) {
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t c = 0; c < columns; ++c) lines[i * kFew + 2 + c] = x.data[i * x.rows + c * x.columns];
+    const kernels::View<T> m{factors_.data(), n_, 1};
+    if (verdict_.method == Method::lu)
+      kernels::lu_solve_few<T>(n_, m, pivots_.data(), lines);
+    else
+      kernels::cholesky_solve_few<T>(n_, m, lines);
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t c = 0; c < columns; ++c) x.data[i * x.rows + c * x.columns] = lines[i * kFew + 2 + c];
+  }
+}
+
+template <class T>
+void System<T>::substitute_right_sides(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const {
+  if (adjoint || !side_by_side(columns)) return substitute(columns, x, adjoint);
+  kernels::Buffer<T> lines(n_ * kernels::kFew);
+  std::fill_n(lines.data(), n_ * kernels::kFew, T(0));
+  substitute_few(columns, x, lines.data());
+}
+
+// Substitutes in X and estimates rcond.
+template <class T>
+void System<T>::solve_and_estimate(std::int64_t columns, kernels::MutableView<T> x) {
+  const bool together = side_by_side(columns);
+  if (columns > 0 && !together) substitute(columns, x, false);
+  if (side_by_side(0)) {
+    using kernels::kFew;
+    kernels::Buffer<T> lines(n_ * kFew);
+    T* const start = lines.data();
+    std::fill_n(start, n_ * kFew, T(0));
+    kernels::inverse_norm_starts<T>(n_, start, start + 1, kFew);
+    substitute_few(together ? columns : 0, x, start);
+    estimate({start, start + 1, kFew});
+  } else {
+    estimate({});
+  }
+  judge();
+}
+
+template <class T>
+void System<T>::estimate(const kernels::Starts<T>& solved) {
   if (n_ == 0) {
     verdict_.rcond = 1;
     return;
@@ -232,7 +290,7 @@ void System<T>::estimate() {
   }
   const auto plain = [&](T* x) { substitute(1, {x, 1, 1}, false); };
   const auto adjoint = [&](T* x) { substitute(1, {x, 1, 1}, true); };
-  const double inverse = kernels::inverse_norm<T>(n_, plain, adjoint).estimate;
+  const double inverse = kernels::inverse_norm<T>(n_, plain, adjoint, solved).estimate;
   verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
 }
 
@@ -245,126 +303,6 @@ void System<T>::judge() {
   else if (suspect<T>(n_, verdict_.rcond))
     verdict_.exactly_singular = kernels::exactly_singular<T>(n_, a_);
   conclude<T>(verdict_, expected_error<T>(verdict_), options_.min_digits);
-}
-
-template <class T>
-Verdict System<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const {
-  Verdict v = verdict_;
-  if (!factored() || n_ == 0 || columns == 0) return v;
-  if (banded_) return banded_->solve(columns, x, adjoint);
-  Frame<T> frame(n_, columns, adjoint ? columns_ : rows_, adjoint ? rows_ : columns_);
-  frame.enter(x);
-  kernels::Buffer<T> b(n_ * columns);
-  for (std::int64_t i = 0; i < n_; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
-  substitute(columns, x, adjoint);
-  improve(columns, few(n_, columns), adjoint, {b.data(), columns, 1}, x, v);
-  frame.leave(x);
-  return v;
-}
-
-template <class T>
-Verdict System<T>::inverse(T* x, std::int64_t row) const {
-  Verdict v = verdict_;
-  if (!factored() || n_ == 0) return v;
-  const auto identity = [&] {
-    for (std::int64_t i = 0; i < n_; ++i)
-      for (std::int64_t j = 0; j < n_; ++j) x[i * row + j] = T(i == j ? 1 : 0);
-  };
-  const kernels::View<T> m{factors_.data(), n_, 1};
-  if (banded_) {
-    identity();
-    return solve(n_, {x, row, 1});
-  }
-  if (verdict_.method == Method::lu) {
-    kernels::lu_inverse<T>(n_, m, pivots_.data(), x, row);
-  } else if (verdict_.method == Method::cholesky) {
-    kernels::cholesky_inverse<T>(n_, m, x, row);
-  } else if (verdict_.method == Method::qr || verdict_.method == Method::ldl) {
-    identity();
-    substitute(n_, {x, row, 1}, false);
-  } else {
-    for (std::int64_t i = 0; i < n_; ++i) std::copy_n(m.data + i * n_, n_, x + i * row);
-    kernels::invert_triangular<T>({.upper = verdict_.structure == Structure::upper, .unit = false}, n_, {x, row, 1});
-  }
-  if (refinement_pays<T>(options_, false, verdict_) || verdict_.rcond < threshold) {
-    kernels::Buffer<T> right(n_ * n_);
-    std::fill_n(right.data(), n_ * n_, T(0));
-    for (std::int64_t i = 0; i < n_; ++i) right.data()[i * n_ + i] = T(1);
-    improve(n_, false, false, {right.data(), n_, 1}, {x, row, 1}, v);
-  }
-  if (!rows_.empty())  // A⁻¹ = C S⁻¹ R
-    for (std::int64_t i = 0; i < n_; ++i)
-      for (std::int64_t j = 0; j < n_; ++j)
-        x[i * row + j] =
-            times_power(x[i * row + j], columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
-  return v;
-}
-
-template <class T>
-typename System<T>::Scaled System<T>::determinant() const {
-  Scaled d{1, 0};
-  const auto times = [&](std::complex<double> v) {
-    d.mantissa *= v;
-    int e = 0;
-    std::frexp(std::max(std::fabs(d.mantissa.real()), std::fabs(d.mantissa.imag())), &e);
-    d.mantissa = {std::ldexp(d.mantissa.real(), -e), std::ldexp(d.mantissa.imag(), -e)};
-    d.exponent += d.mantissa == 0.0 ? 0 : e;
-  };
-  if (indefinite_) indefinite_->factors_of_determinant(times);
-  for (std::int64_t i = 0; i < n_ && banded_; ++i) {
-    times(std::complex<double>(banded_->pivot(i)));
-    if (banded_->exchanged(i)) d.mantissa = -d.mantissa;
-    d.exponent -= banded_->exponent(i);
-  }
-  for (std::int64_t i = 0; i < n_ && !banded_; ++i) {
-    if (!indefinite_) times(std::complex<double>(factors_.data()[i * n_ + i]));
-    if (verdict_.method == Method::cholesky) times(std::complex<double>(factors_.data()[i * n_ + i]));
-    if (verdict_.method == Method::qr)  // a reflector's determinant is −τ/τ̄: |1 − τ vᴴv| = 1
-      if (const std::complex<double> tau(reflectors_[static_cast<std::size_t>(i)]); tau != 0.0)
-        times(-tau / std::conj(tau));
-    if (verdict_.method == Method::lu && pivots_[static_cast<std::size_t>(i)] != i) d.mantissa = -d.mantissa;
-    if (!rows_.empty()) d.exponent -= rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(i)];
-  }
-  return d;
-}
-
-// Improves X, the solution of S X = B (or Sᴴ X = B) with the scaled matrix S, and says how good it is.
-template <class T>
-void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels::View<T> b, kernels::MutableView<T> x,
-                        Verdict& v) const {
-  const bool pays = refinement_pays<T>(options_, cheap, verdict_);
-  const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < threshold;
-  if (zero_pivot_ || !(pays || doubtful)) return;
-  const bool as_is = rows_.empty() && !adjoint;
-  kernels::Buffer<T> scaled(as_is ? 1 : n_ * n_);
-  if (!rows_.empty()) {
-    kernels::scale<T, T>(n_, n_, adjoint ? a_.transposed() : a_, adjoint ? columns_.data() : rows_.data(),
-                         adjoint ? rows_.data() : columns_.data(), scaled.data());
-  } else if (adjoint) {
-    for (std::int64_t i = 0; i < n_; ++i)
-      for (std::int64_t j = 0; j < n_; ++j) scaled.data()[i * n_ + j] = a_.data[j * a_.rows + i * a_.columns];
-  }
-  if (adjoint) std::transform(scaled.data(), scaled.data() + n_ * n_, scaled.data(), conjugate<T>);
-  const kernels::View<T> s = as_is ? a_ : kernels::View<T>{scaled.data(), n_, 1};
-  const std::vector<int>& weights = adjoint ? rows_ : columns_;
-  if (pays) {
-    const Refined refined = refine<T>(
-        n_, columns, x, weights,
-        [&](T* r, Real* sizes) { kernels::residual<T>(n_, n_, columns, s, x, {}, b, r, sizes); },
-        [&](kernels::MutableView<T> r) { substitute(columns, r, adjoint); });
-    v.backward_error = refined.backward_error;
-    conclude<T>(v, refined.error, options_.min_digits);
-  }
-  if (doubtful) {  // rcond gives up; what is proved does not
-    const bool upper = (verdict_.structure == Structure::upper) != adjoint;
-    const double error = triangular_error<T>(upper, n_, columns, s, b, x, weights);
-    if (const double digits = digits_of(std::max(error, u), u); digits >= 1) {
-      v.forward_error = std::max(error, u);
-      v.digits = digits;
-      v.status = status_of(digits, options_.min_digits, u);
-    }
-  }
 }
 
 template class System<float>;

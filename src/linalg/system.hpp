@@ -5,7 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/condition.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/survey.hpp"
 #include "linalg/banded.hpp"
 #include "linalg/dense.hpp"
 #include "linalg/indefinite.hpp"
@@ -23,14 +25,17 @@ class System {
   static constexpr double u = kUnit<T>;
   static constexpr double threshold = kSingular<T>;
 
-  // Looks at the matrix, scales and factors it and estimates its condition.
-  System(std::int64_t n, kernels::View<T> a, const Options& options);
+  // Looks at the matrix, scales and factors it and estimates its condition: at once, or with first_solve, which must
+  // then come before all else and shares its substitutions.
+  enum class Estimate : std::uint8_t { now, with_solve };
+  System(std::int64_t n, kernels::View<T> a, const Options& options, Estimate when = Estimate::now);
   kernels::View<T> matrix() const noexcept { return a_; }       // that is meant
   const Verdict& verdict() const noexcept { return verdict_; }  // of the matrix alone
   bool usable() const noexcept { return factored() && !zero_pivot_; }
 
   // A X = B (or Aᴴ X = B) in place (X, n × columns, holds B); X is improved where that pays. The verdict of X.
   Verdict solve(std::int64_t columns, kernels::MutableView<T> x, bool adjoint = false) const;
+  Verdict first_solve(std::int64_t columns, kernels::MutableView<T> x);  // the same bits, and the estimate
   // A⁻¹ in rows `row` numbers apart.
   Verdict inverse(T* x, std::int64_t row) const;
   // det A = mantissa · 2^exponent, 1/2 ≤ |mantissa| < 1 (or 0), from the factors.
@@ -53,16 +58,22 @@ class System {
   bool factored() const noexcept {
     return verdict_.status != Status::nonfinite_input && verdict_.status != Status::not_spd;
   }
-  void take();
+  kernels::Survey<T> take();
   void look();
-  void scale();
-  void factor();
+  std::optional<typename kernels::Survey<T>::Norms> scale(const kernels::Survey<T>& survey);
+  void factor(std::optional<typename kernels::Survey<T>::Norms> known);
   bool factor_by_cholesky();
-  bool factor_by_ldl();
+  bool factor_by_ldl(double most);
   void factor_by_qr();
-  void estimate();
+  void solve_and_estimate(std::int64_t columns, kernels::MutableView<T> x);
+  void estimate(const kernels::Starts<T>& solved);
   void judge();
+  bool side_by_side(std::int64_t columns) const;
+  void substitute_few(std::int64_t columns, kernels::MutableView<T> x, T* lines) const;
+  void substitute_right_sides(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
+  template <class Substitute>
+  Verdict answer(std::int64_t columns, kernels::MutableView<T> x, bool adjoint, const Substitute& substituted) const;
   void improve(std::int64_t columns, bool cheap, bool adjoint, kernels::View<T> b, kernels::MutableView<T> x,
                Verdict& v) const;
 

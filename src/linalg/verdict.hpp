@@ -24,7 +24,8 @@ struct Verdict {
   double rcond = Member::unknown, digits = Member::unknown, forward_error = Member::unknown,
          backward_error = Member::unknown, ridge = Member::unknown, freedom = Member::unknown,
          growth = Member::unknown;
-  std::string reason;  // why the status is not ok, after "the matrix …"; empty: the words of the status
+  std::int64_t kept = -1;  // how many singular values counted, where some may not have
+  std::string reason;      // why the status is not ok, after "the matrix …"; empty: the words of the status
 };
 
 struct Diagnosis::State {

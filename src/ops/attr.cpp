@@ -29,6 +29,7 @@ std::string Attr::show() const {
       for (const std::string& t : texts()) all += say(all.empty() ? "'" : ", '", t, "'");
       return say('[', all, ']');
     }
+    case AttrType::object: return "a function";
   }
   return {};
 }

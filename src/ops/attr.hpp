@@ -1,6 +1,7 @@
 // Attributes of a call: plain data that a tape can copy and a file can hold.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +13,19 @@
 
 namespace wp {
 
-enum class AttrType : std::uint8_t { none, boolean, integer, real, scalar, dtype, ints, text, setting, texts };
+enum class AttrType : std::uint8_t {
+  none,
+  boolean,
+  integer,
+  real,
+  scalar,
+  dtype,
+  ints,
+  text,
+  setting,
+  texts,
+  object
+};
 
 // A copy that lives as long as the process.
 std::string_view intern(std::string_view text);
@@ -31,7 +44,10 @@ class Attr {
   Attr(std::string_view v) noexcept : type_(AttrType::text), scalar_(0), text_(v) {}                  // NOLINT
   Attr(const char* v) noexcept : Attr(std::string_view(v)) {}                                         // NOLINT
   Attr(const Setting& v) : type_(AttrType::setting), scalar_(v.number()), text_(intern(v.rule())) {}  // NOLINT
-  Attr(const std::vector<std::string>& v);                                                            // NOLINT
+  // Something of the caller's that only its op knows: a function.
+  Attr(std::shared_ptr<const void> v) noexcept
+      : type_(AttrType::object), scalar_(0), object_(std::move(v)) {}  // NOLINT
+  Attr(const std::vector<std::string>& v);                             // NOLINT
   template <class T>
   Attr(const std::optional<T>& v) : Attr(v ? Attr(*v) : Attr()) {}  // NOLINT
 
@@ -44,6 +60,10 @@ class Attr {
   DType dtype() const noexcept { return dtype_; }
   const Dims& ints() const noexcept { return ints_; }
   std::string_view text() const noexcept { return text_; }
+  template <class T>
+  const T& object() const noexcept {
+    return *static_cast<const T*>(object_.get());
+  }
   bool is_number() const noexcept { return text_.empty(); }  // of a setting
   std::vector<std::string> texts() const;
   std::string show() const;  // "axis = 1" prints "1"
@@ -54,6 +74,7 @@ class Attr {
   Scalar scalar_;
   Dims ints_;
   std::string_view text_;
+  std::shared_ptr<const void> object_;
 };
 using Attrs = std::span<const Attr>;
 

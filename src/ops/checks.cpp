@@ -133,7 +133,8 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   Origin o;
   Finding& f = o.finding;
   o.value = text_at(y, element);
-  f.op = c.op.name;
+  const Running* const rule = context().rule;
+  f.op = rule ? say(c.op.name, " in the derivative of ", rule->op) : std::string(c.op.name);
   f.severity = Severity::warning;
   f.element = unravel(element, y.shape());
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) ++f.count;

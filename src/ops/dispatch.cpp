@@ -64,17 +64,36 @@ void check_arguments(const Call& c) {
 
 namespace {
 
+// The outermost first, so that what it gives to a tensor (a tape: its number) is there for the inner ones.
+void tell_before(const Listener* l, const Call& c) {
+  if (l->outer) tell_before(l->outer, c);
+  if (l->observer) l->observer->before(c);
+}
+void tell_after(Listener* l, Call& c) {
+  if (l->outer) tell_after(l->outer, c);
+  if (!l->observer) return;
+  const detail::Restore<&Context::listeners> restore;
+  context().listeners = l->outer;
+  l->observer->after(c);
+}
+
 void execute(Call& c) {
   Context& context = wp::context();
   const Enter enter(context, c);
+  if (context.rule) [[unlikely]]
+    c.running.place = context.rule->place;
   const Op& op = c.op;
   check_arguments(c);
-  for (int i = 0; i < context.observer_count; ++i) context.observers[i]->before(c);
+  if (context.listeners) [[unlikely]]
+    tell_before(context.listeners, c);
   op.infer(c);
   op.forward(c);
-  if ((c.status.bits & simd::Status::nonfinite) || noted(c.in)) [[unlikely]]
+  if ((c.status.bits & simd::Status::nonfinite) || noted(c.in)) [[unlikely]] {
+    context.saw_nonfinite = true;
     if (context.level != CheckLevel::off) check_call(c);
-  for (int i = 0; i < context.observer_count; ++i) context.observers[i]->after(c);
+  }
+  if (context.listeners) [[unlikely]]
+    tell_after(context.listeners, c);
 }
 
 }  // namespace
@@ -106,12 +125,18 @@ const Tensor& Call::given_memory(DType dtype, const Dims& shape) {
   return t;
 }
 
-Listen::Listen(Observer& o) {
+Listener* listen(Observer& o) {
   Context& c = context();
-  if (c.observer_count == std::size(c.observers))
-    raise<ArgumentError>("WP-ARG-001", "Listen",
-                         say("at most ", std::size(c.observers), " observers listen at once."));
-  c.observers[c.observer_count++] = &o;
+  return c.listeners = new Listener{&o, c.listeners};
+}
+void silence(Listener* l) noexcept {
+  for (Listener** at = &context().listeners; *at; at = &(*at)->outer)
+    if (*at == l) {
+      *at = l->outer;
+      delete l;
+      return;
+    }
+  l->observer = nullptr;  // another thread lists it: it stays there, deaf
 }
 
 Tensors call(const Op& op, Inputs in, Attrs attrs, const Place& place) {
@@ -128,7 +153,7 @@ Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place) {
 
 Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) {
   Call c(op, in, attrs, place);
-  c.consumes_first = context().observer_count == 0;
+  c.consumes_first = !context().listeners && in[0].node()->id == 0;
   execute(c);
   return std::move(c.out[0]);
 }

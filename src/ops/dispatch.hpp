@@ -13,10 +13,20 @@ class Observer {
   virtual void before(const Call&) {}
   virtual void after(Call&) {}
 };
+// The observer sees the calls of this thread from now on, inside those that already listen: what an outer one
+// computes in after() the inner ones do not see. silence() may come in any order, and from another thread.
+Listener* listen(Observer& o);
+void silence(Listener* l) noexcept;
 // Listens while it lives.
-class [[nodiscard]] Listen : detail::Restore {
+class [[nodiscard]] Listen {
  public:
-  explicit Listen(Observer& o);
+  explicit Listen(Observer& o) : listener_(listen(o)) {}
+  ~Listen() { silence(listener_); }
+  Listen(const Listen&) = delete;
+  Listen& operator=(const Listen&) = delete;
+
+ private:
+  Listener* listener_;
 };
 
 Tensors call(const Op& op, Inputs in, Attrs attrs, const Place& place);

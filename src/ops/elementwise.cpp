@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/walk.hpp"
+#include "ops/derivative.hpp"
 #include "tensor/note.hpp"
 
 namespace wp {
@@ -44,6 +45,25 @@ DType output_dtype(const simd::Loop& loop, DType key) noexcept {
 
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_dtype(const Call& c) {
   refuse<DtypeError>("WP-DTY-003", say("there is no ", c.op.name, " for ", c.key, "."), "Convert with astype.");
+}
+
+// A small array and a number: the number is written out as often as there are elements.
+constexpr std::int64_t kSpread = 256;
+bool meets_number(const Call& c, const simd::Loop& loop, DType dtype) noexcept {
+  if (c.in.size() != 2 || !is_floating(c.key) || dtype != loop.out) return false;
+  const detail::Node *const a = c.in[0].node(), *const b = c.in[1].node();
+  if (!a || !b || a->weak == b->weak) return false;
+  const detail::Node& array = a->weak ? *b : *a;
+  return array.contiguous && array.dtype == loop.in && array.size <= kSpread;
+}
+void run_with_number(Call& c, const simd::Loop& loop) {
+  alignas(64) char spread[kSpread * 16];
+  void* p[3] = {c.in[0].node()->data, c.in[1].node()->data, c.out[0].node()->data};
+  const std::size_t number = c.in[0].node()->weak ? 0 : 1;
+  const detail::Node& n = *c.in[number].node();
+  kernels::convert(spread, loop.in, n.data, n.dtype, 0, c.out[0].size());
+  p[number] = spread;
+  loop.active()(p, c.out[0].size(), &c.status);
 }
 
 // The rest of the shape and dtype rule: broadcasting, scalars.
@@ -98,6 +118,11 @@ void infer_elementwise(Call& c) {
     c.out.push_back(Tensor::adopt(detail::make_like(*a, dtype)));
     return;
   }
+  if (meets_number(c, *loop, dtype)) {
+    c.direct = true;
+    c.out.push_back(Tensor::adopt(detail::make_like(*c.in[c.in[0].node()->weak ? 1 : 0].node(), dtype)));
+    return;
+  }
   infer_mixed(c, dtype);
 }
 
@@ -119,7 +144,9 @@ void forward_elementwise(Call& c) {
 
 void forward_elementwise(Call& c, const simd::Loops& loops) {
   const simd::Loop& loop = row(loops, c.key);
-  if (c.direct) {
+  if (c.direct && c.in.size() == 2 && c.in[0].node()->weak != c.in[1].node()->weak) {
+    run_with_number(c, loop);
+  } else if (c.direct) {
     const std::size_t n = c.in.size();
     const detail::Node& y = *c.out[0].node();
     void* p[kernels::kMaxOperands];
@@ -151,7 +178,28 @@ Op elementwise(Op op) {
   op.infer = infer_elementwise;
   if (!op.forward) op.forward = forward_elementwise;
   if (!op.flow) op.flow = flow_elementwise;
+  if (op.partial && !op.vjp) op.vjp = vjp_partials;
+  if (op.partial && !op.jvp) op.jvp = jvp_partials;
   return op;
+}
+
+Tensor run_fused(const simd::Loops& loops, const Tensor& a, const Tensor& b) {
+  const detail::Node &x = *a.node(), &y = *b.node();
+  const simd::Loop& loop = row(loops, y.dtype);
+  if (x.dtype != y.dtype || loop.in != y.dtype || !x.contiguous || !y.contiguous || !(x.shape == y.shape)) return {};
+  if (!loop.fn[0]) return {};
+  Tensor out = Tensor::adopt(detail::make_like(y, y.dtype));
+  simd::Status status;
+  if (y.size <= kernels::kGrain) {
+    void* p[] = {x.data, y.data, out.node()->data};
+    loop.active()(p, y.size, &status);
+  } else {
+    kernels::Operand operands[] = {{x.data, x.dtype, x.dtype, x.strides},
+                                   {y.data, y.dtype, y.dtype, y.strides},
+                                   {out.node()->data, y.dtype, y.dtype, out.strides()}};
+    status.bits |= kernels::walk(y.shape, operands, 3, loop.active());
+  }
+  return status.bits ? Tensor() : out;
 }
 
 namespace {

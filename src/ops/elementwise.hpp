@@ -15,7 +15,11 @@ void flow_elementwise(const FlowQuery& q, Visit visit);
 // Integers written in the program that would wrap in the dtype c.key are refused.
 void check_weak_integers(const Call& c);
 
-// Completes a record: infer, and forward and flow of the family where the room has none.
+// The loop on whole contiguous operands of one dtype and shape; undefined when they are not, or when a result is not
+// finite.
+Tensor run_fused(const simd::Loops& loops, const Tensor& a, const Tensor& b);
+
+// Completes a record: infer, and forward, flow and derivatives of the family where the room has none.
 Op elementwise(Op op);
 
 // Samples for every dtype kind that the parameters take, from values each of which is named after what it covers.

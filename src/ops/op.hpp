@@ -57,6 +57,8 @@ struct Call {
     std::vector<Tensor> flow_memo;             // what flow remembers between questions about this call
     std::shared_ptr<const Prepared> prepared;  // handed over by the caller; changes the cost, not the answer
     Tensor* into = nullptr;                    // where the caller wants the first output
+    std::shared_ptr<const void> keepsake;      // beside tensors: a function that the caller gave
+    bool keeps_after = false;                  // the derivative may ask what comes after: a tape keeps it
   };
   mutable std::unique_ptr<Aside> aside;
 
@@ -111,10 +113,12 @@ enum class Notes : std::uint8_t {
 };
 
 // ---- derivatives: slots that part of the library which differentiates fills and reads -----------------------------
-struct Backward;  // ops/derivative.hpp
+struct Saved;  // ops/derivative.hpp
+struct Backward;
 struct Forward;
-using Vjp = Tensors (*)(const Backward&);  // one cotangent per input; undefined: structurally zero
-using Jvp = Tensors (*)(const Forward&);   // one tangent per output
+using Partial = Tensor (*)(const Saved&, std::size_t i);  // element-wise: ∂y/∂x_i; undefined: zero everywhere
+using Vjp = Tensors (*)(const Backward&);                 // one cotangent per input; undefined: structurally zero
+using Jvp = Tensors (*)(const Forward&);                  // one tangent per output
 
 struct Param {
   std::string_view name;
@@ -173,7 +177,10 @@ struct Op {
 
   Vjp vjp = nullptr;
   Jvp jvp = nullptr;
-  std::string_view no_derivative = {};                // why there is none
+  bool selects = false;                 // the derivative passes or drops elements: zeros that it gives annihilate
+  Partial partial = nullptr;            // of element-wise ops: gives vjp and jvp
+  const simd::Loops* fused = nullptr;   // element-wise, one input: (cotangent, what is saved) ↦ input's cotangent
+  std::string_view no_derivative = {};  // why there is none
   std::uint32_t saves_inputs = 0, saves_outputs = 0;  // bit i: the derivative reads input/output i
 
   std::vector<std::string_view> branches = {};  // named cases; each must have a sample

@@ -6,16 +6,21 @@
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/scan.hpp"
+#include "ops/derivative.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 namespace {
 
-std::int64_t run_length(const Call& c) {
-  const auto reduced = reduced_axes(c.attr(0), c.in[0].ndim());
+std::int64_t length_of_runs(const Dims& shape, const Attr& axis) {
+  const auto reduced = reduced_axes(axis, static_cast<std::int64_t>(shape.size()));
   std::int64_t n = 1;
   for (std::size_t k = 0; k < reduced.size(); ++k)
-    if (reduced[k]) n *= c.in[0].shape()[k];
+    if (reduced[k]) n *= shape[k];
   return n;
+}
+std::int64_t run_length(const Call& c) {
+  return length_of_runs(c.in[0].shape(), c.attr(0));
 }
 
 }  // namespace
@@ -29,6 +34,53 @@ std::vector<AttrSpec> reduction_attrs(std::vector<AttrSpec> more) {
 
 Dims reduced_output(const Call& c) {
   return reduced_shape(c.in[0].shape(), reduced_axes(c.attr(0), c.in[0].ndim()), c.attr(1).flag());
+}
+
+Tensor with_axes(const Saved& s, const Tensor& reduced) {
+  const Dims& whole = s.shape(0);
+  const auto ndim = static_cast<std::int64_t>(whole.size());
+  return reshape(reduced, reduced_shape(whole, reduced_axes(s.attr(0), ndim), true));
+}
+Tensor spread(const Saved& s, const Tensor& reduced) {
+  return broadcast_to(with_axes(s, reduced), s.shape(0));
+}
+
+Tensor summed(const Saved& s, const Tensor& whole) {
+  const bool kept = s.attr(1).flag();
+  return s.attr(0) ? sum(whole, {.axis = s.attr(0).ints(), .keepdims = kept}) : sum(whole, {.keepdims = kept});
+}
+std::int64_t run_length(const Saved& s) {
+  return length_of_runs(s.shape(0), s.attr(0));
+}
+
+namespace {
+
+// The axes of x, those that are reduced last.
+Dims reduced_last(const Saved& s) {
+  const auto reduced = reduced_axes(s.attr(0), static_cast<std::int64_t>(s.shape(0).size()));
+  Dims order;
+  for (const bool last : {false, true})
+    for (std::size_t k = 0; k < reduced.size(); ++k)
+      if (reduced[k] == last) order.push_back(static_cast<std::int64_t>(k));
+  return order;
+}
+
+}  // namespace
+
+Tensor runs_of(const Saved& s, const Tensor& whole) {
+  const auto reduced = reduced_axes(s.attr(0), static_cast<std::int64_t>(s.shape(0).size()));
+  Dims shape = reduced_shape(s.shape(0), reduced, false);
+  shape.push_back(run_length(s));
+  return reshape(permute_dims(whole, reduced_last(s)), shape);
+}
+Tensor from_runs(const Saved& s, const Tensor& runs) {
+  const Dims order = reduced_last(s);
+  Dims shape, back(order.size(), 0);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    shape.push_back(s.shape(0)[static_cast<std::size_t>(order[k])]);
+    back[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  }
+  return permute_dims(reshape(runs, shape), back);
 }
 
 void need_nonempty(const Call& c) {

@@ -31,6 +31,17 @@ void flow_reduction(const FlowQuery& q, Visit visit);
 // Refuses an empty run: max of nothing has no value.
 void need_nonempty(const Call& c);
 
+// For derivatives: a value per run, in the shape of the result, with the reduced axes kept as 1; and given to every
+// element of its run.
+Tensor with_axes(const Saved& s, const Tensor& reduced);
+Tensor spread(const Saved& s, const Tensor& reduced);
+// The sum over each run of something that has the shape of x, in the shape of the result.
+Tensor summed(const Saved& s, const Tensor& whole);
+// x, or what has its shape, with the runs along one last axis; and back.
+Tensor runs_of(const Saved& s, const Tensor& whole);
+Tensor from_runs(const Saved& s, const Tensor& runs);
+std::int64_t run_length(const Saved& s);
+
 // Standard samples: matrices and a 3-d tensor over various axes, for each dtype kind the parameter takes.
 std::vector<Sample> reduction_samples(const Op& op, const std::vector<double>& values, std::vector<Attr> more = {});
 // A tensor of these values.

@@ -4,6 +4,9 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 namespace {
@@ -159,6 +162,81 @@ bool Subscripts::sums(std::int64_t label) const {
 Subscripts parse_subscripts(std::string_view text, Inputs operands) {
   if (operands.size() == 0) refuse<ArgumentError>("WP-ARG-002", "needs at least one operand; got none.");
   return Parser(text, operands).run();
+}
+
+namespace {
+
+bool has(const Dims& labels, std::int64_t l) {
+  return std::find(labels.begin(), labels.end(), l) != labels.end();
+}
+
+// Labels as letters, numbered as they come.
+class Letters {
+ public:
+  std::string of(const Dims& labels) {
+    std::string text;
+    for (const std::int64_t l : labels) {
+      if (!has(known_, l)) known_.push_back(l);
+      text += letters[static_cast<std::size_t>(std::find(known_.begin(), known_.end(), l) - known_.begin())];
+    }
+    return text;
+  }
+
+ private:
+  Dims known_;
+};
+
+// 0, 1, … along axis k of n.
+Tensor numbers(std::int64_t length, std::size_t k, std::size_t n) {
+  Dims shape(n, 1);
+  shape[k] = length;
+  return reshape(arange(length), shape);
+}
+
+// The sum over all indices but operand i's; then along its axes, and on its diagonal where an index is twice in it.
+Tensor cotangent(const Backward& b, const Subscripts& s, std::size_t i) {
+  Letters named;
+  Tensors operands{b.g()};
+  Dims seen = s.out;
+  std::string text = named.of(s.out);
+  for (std::size_t j = 0; j < b.in.size(); ++j) {
+    if (j == i) continue;
+    Dims labels, shape;  // without axes of length 1 that stand for longer ones
+    for (std::size_t k = 0; k < s.in[j].size(); ++k) {
+      const std::int64_t l = s.in[j][k], n = b.shape(j)[k];
+      if (n != s.length[static_cast<std::size_t>(l)]) continue;
+      labels.push_back(l);
+      shape.push_back(n);
+      seen.push_back(l);
+    }
+    operands.push_back(reshape(conj_of(b.in[j]), shape));
+    text += "," + named.of(labels);
+  }
+  const Dims& own = s.in[i];
+  Dims found, placed, full;
+  for (const std::int64_t l : own) {
+    const bool first = has(seen, l) && !has(found, l);
+    if (first) found.push_back(l);
+    full.push_back(s.length[static_cast<std::size_t>(l)]);
+    placed.push_back(first ? full.back() : 1);
+  }
+  Tensor g = broadcast_to(reshape(einsum(text + "->" + named.of(found), operands), placed), full);
+  for (std::size_t k = 0; k < own.size(); ++k)
+    for (std::size_t m = 0; m < k; ++m)
+      if (own[m] == own[k]) g = where(equal(numbers(full[m], m, own.size()), numbers(full[k], k, own.size())), g, 0);
+  return g;
+}
+
+}  // namespace
+
+Tensors einsum_vjp(const Backward& b) {
+  std::vector<const Tensor*> in;
+  for (const Tensor& t : b.in) in.push_back(&t);
+  const Subscripts s = parse_subscripts(b.attr(0).text(), Inputs(in.data(), in.size()));
+  Tensors all(b.in.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (b.wants(i)) all[i] = cotangent(b, s, i);
+  return all;
 }
 
 }  // namespace wp

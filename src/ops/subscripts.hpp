@@ -18,4 +18,7 @@ struct Subscripts {
 // Throws ArgumentError for bad notation, ShapeError when shapes do not fit it.
 Subscripts parse_subscripts(std::string_view text, Inputs operands);
 
+// The rule of einsum.
+Tensors einsum_vjp(const Backward& b);
+
 }  // namespace wp

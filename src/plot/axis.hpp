@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "plot/chart.hpp"
+#include "wellposed/plot.hpp"
 
 namespace wp::plot {
 

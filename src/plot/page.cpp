@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "plot/chart.hpp"
+#include "wellposed/plot.hpp"
 
 namespace wp::plot {
 namespace {

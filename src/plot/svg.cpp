@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "plot/axis.hpp"
-#include "plot/chart.hpp"
+#include "wellposed/plot.hpp"
 
 namespace wp::plot {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "plot/axis.hpp"
-#include "plot/chart.hpp"
+#include "wellposed/plot.hpp"
 
 namespace wp::plot {
 namespace {

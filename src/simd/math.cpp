@@ -15,7 +15,9 @@
 #define WP_SLEEF2(X) X(pow, u10) X(atan2, u10) X(hypot, u05)
 #define WP_OWN1(X)                                                                                         \
   X(exp, ) X(log, ) X(tanh, ) X(digamma, ) X(sigmoid, ) X(silu, ) X(softplus, ) X(gelu, ) X(gelu_tanh, ) X(erf, )
-#define WP_OWN2(X) X(logaddexp, )
+#define WP_OWN2(X)                                                                                         \
+  X(logaddexp, ) X(sigmoid_slope, ) X(tanh_slope, ) X(silu_slope, ) X(softplus_slope, ) X(gelu_slope, )    \
+  X(gelu_tanh_slope, ) X(expm1_slope, ) X(sin_slope, ) X(cos_slope, )
 // clang-format on
 
 namespace wp::simd {

@@ -38,7 +38,17 @@ enum class Fn {
   pow,
   atan2,
   hypot,
-  logaddexp
+  logaddexp,
+  // (g, x) ↦ g f′(x)
+  sigmoid_slope,
+  tanh_slope,
+  silu_slope,
+  softplus_slope,
+  gelu_slope,
+  gelu_tanh_slope,
+  expm1_slope,
+  sin_slope,
+  cos_slope
 };
 constexpr bool takes_two(Fn f) {
   return f >= Fn::pow;

@@ -117,10 +117,29 @@ WP_PACK Vec<T> apply(Vec<T> x) {
   else
     return patched<f, T>(x);
 }
+#include "simd/slopes.inl"
 template <Fn f, class T>
 WP_PACK Vec<T> apply(Vec<T> x, Vec<T> y) {
   if constexpr (f == Fn::logaddexp)
     return logaddexp<T>(x, y);
+  else if constexpr (f == Fn::sigmoid_slope)
+    return sigmoid_slope<T>(x, y);
+  else if constexpr (f == Fn::tanh_slope)
+    return tanh_slope<T>(x, y);
+  else if constexpr (f == Fn::silu_slope)
+    return silu_slope<T>(x, y);
+  else if constexpr (f == Fn::softplus_slope)
+    return x * sigmoid<T>(y);
+  else if constexpr (f == Fn::gelu_slope)
+    return gelu_slope<T>(x, y);
+  else if constexpr (f == Fn::gelu_tanh_slope)
+    return gelu_tanh_slope<T>(x, y);
+  else if constexpr (f == Fn::expm1_slope)
+    return x * exp<T>(y);
+  else if constexpr (f == Fn::sin_slope)
+    return x * sleef(FnTag<Fn::cos>{}, y);
+  else if constexpr (f == Fn::cos_slope)
+    return -(x * sleef(FnTag<Fn::sin>{}, y));
   else if constexpr (f == Fn::pow)
     return power<T>(x, y);
   else

@@ -94,6 +94,12 @@ inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
 inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
   return a < b ? a : b;
 }
+WP_PACK Four<float> multiply_add(Four<float> a, Four<float> b, Four<float> c) {
+  return a * b + c;
+}
+WP_PACK Four<double> multiply_add(Four<double> a, Four<double> b, Four<double> c) {
+  return a * b + c;
+}
 #include "simd/elementary.inl"
 
 #include "simd/activations.inl"
@@ -123,6 +129,12 @@ inline bool any(Int<float> mask) {
 inline bool any(Int<double> mask) {
   return _mm256_movemask_pd(std::bit_cast<__m256d>(mask)) != 0;
 }
+WP_PACK Four<float> multiply_add(Four<float> a, Four<float> b, Four<float> c) {
+  return _mm_fmadd_ps(a, b, c);
+}
+WP_PACK Four<double> multiply_add(Four<double> a, Four<double> b, Four<double> c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
 #include "simd/elementary.inl"
 
 #include "simd/activations.inl"
@@ -151,6 +163,12 @@ inline bool any(Int<float> mask) {
 }
 inline bool any(Int<double> mask) {
   return _mm512_movepi64_mask(std::bit_cast<__m512i>(mask)) != 0;
+}
+WP_PACK Four<float> multiply_add(Four<float> a, Four<float> b, Four<float> c) {
+  return _mm_fmadd_ps(a, b, c);
+}
+WP_PACK Four<double> multiply_add(Four<double> a, Four<double> b, Four<double> c) {
+  return _mm256_fmadd_pd(a, b, c);
 }
 #include "simd/elementary.inl"
 

@@ -1,4 +1,5 @@
-// Included once per instruction set, after kPackBytes, and followed by fma(), any() and lesser(a, b) = a < b ? a : b.
+// Included once per instruction set, after kPackBytes, and followed by fma(), any(), lesser(a, b) = a < b ? a : b and
+// multiply_add() of Fours.
 // A pack is one vector register of T; the compiler's vector operators act lane by lane, and `mask ? a : b` selects.
 
 template <class T>
@@ -22,3 +23,10 @@ template <class T>
 using Int = typename Pack<T>::Signed;
 template <class T>
 using Uint = typename Pack<T>::Unsigned;
+// Four numbers, whatever the width of registers is.
+template <class T>
+struct FourOf {
+  typedef T type __attribute__((vector_size(4 * sizeof(T))));
+};
+template <class T>
+using Four = typename FourOf<T>::type;

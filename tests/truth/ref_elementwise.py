@@ -172,6 +172,7 @@ def opposite(x):
 
 truth("negative")(arithmetic(of_parts(opposite)))
 truth("positive")(elementwise(lambda x: x))
+truth("stop_gradient")(elementwise(lambda x: x))
 truth("conj")(elementwise(lambda x: mpc(parts(x)[0], opposite(parts(x)[1])) if is_complex(x) else x))
 
 

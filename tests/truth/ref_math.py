@@ -104,6 +104,23 @@ def lgamma(x):
 
 register("lgamma", lgamma, edges=both(INF, INF))
 register("digamma", mp.digamma, edges={INF: INF, mpf(0): -INF}, inside=lambda x: not at_pole(x))
+
+
+@truth("polygamma", ulps=2)
+def polygamma(n, x):
+    def value(a, b):
+        a, b = mpf(a), mpf(b)
+        if not (1 <= a <= 1000 and a == mp.floor(a)) or b != b or b == -INF:
+            return NAN
+        if b == INF:
+            return mpf(0)
+        if at_pole(b):
+            return INF if a % 2 else -INF if b == 0 else NAN
+        return mp.polygamma(int(a), b)
+
+    return elementwise(value, float_of)(n, x)
+
+
 register("cbrt", lambda x: mp.sign(x) * mp.cbrt(abs(x)), edges=both(-INF, INF))
 
 register("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), ulps=4, edges=both(0, 1))

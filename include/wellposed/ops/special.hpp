@@ -27,4 +27,8 @@ Tensor exp2(const In& x, std::source_location where = std::source_location::curr
 // log|Γ(x)|, element by element. Integers give f64. Domain: x other than 0, -1, -2, ….
 Tensor lgamma(const In& x, std::source_location where = std::source_location::current());
 
+// The n-th derivative of digamma at x, element by element; n = 1 is trigamma. Integers give f64. n: A whole number
+// from 1 to 1000. Domain: n = 1, 2, …, 1000 and x other than 0, -1, -2, ….
+Tensor polygamma(const In& n, const In& x, std::source_location where = std::source_location::current());
+
 }  // namespace wp

@@ -31,4 +31,7 @@ struct DiffOptions {
 // the axis. append: Stands after x along the axis.
 Tensor diff(const In& x, const In& prepend = std::nullopt, const In& append = std::nullopt, const DiffOptions& options = {}, std::source_location where = std::source_location::current());
 
+// x itself, as a constant: nothing that is differentiated sees what it was computed from. A view.
+Tensor stop_gradient(const In& x, std::source_location where = std::source_location::current());
+
 }  // namespace wp

@@ -1,7 +1,10 @@
 #include <cmath>
 
 #include "linalg/factored.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_cho_solve;
@@ -61,6 +64,19 @@ void flow(const FlowQuery& q, Visit visit) {
   }
 }
 
+// A = L Lᴴ has the cotangent G = −(A⁻¹ g) xᴴ, L then (G + Gᴴ) L; A = Uᴴ U: U (G + Gᴴ).
+Tensors vjp(const Backward& b) {
+  const bool upper = b.attr(0).flag(), vector = b.shape(1).size() == 1;
+  const Tensor& l = b.in[0];
+  const Tensor right = diagnosed::cho_solve(l, as_columns(b.g(), vector), {.upper = upper, .if_ill = "ignore"}).value;
+  Tensors all{{}, from_columns(right, vector)};
+  if (b.wants(0)) {
+    const Tensor g = matmul(right, adjoint(as_columns(b.out[0], vector))), both = negative(add(g, adjoint(g)));
+    all[0] = upper ? triu(matmul(triu(l), both)) : tril(matmul(both, tril(l)));
+  }
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   using Values = std::vector<complex128>;
@@ -78,7 +94,7 @@ std::vector<Sample> samples() {
     add(d, {2, 2}, {2, {1, 1}, 7, 3}, {2}, {{1, 2}, 3}, "upper", true);
   }
   add(f64, {2, 2, 2}, {2, 0, 1, 2, 3, 0, 2, 1}, {2, 1}, {1, 3}, "batches broadcast");
-  add(f64, {2, 2}, {1e75, 0, 1e-76, 1e-75}, {2}, {1, 1}, "badly scaled");
+  add(f64, {2, 2}, {1e50, 0, 1e-51, 1e-50}, {2}, {1, 1}, "badly scaled");
   add(f64, {2, 2}, {1, 0, 1, 1e-9}, {2}, {1, 2}, "no digit is sure", false, "nan");
   add(f64, {2, 2}, {1, 0, 1, 0}, {2}, {1, 2}, "no digit is sure", false, "nan");
   add(f64, {0, 0}, {0}, {0}, {0}, "empty");
@@ -102,6 +118,7 @@ const Op op_linalg_cho_solve = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"a vector", "upper", "batches broadcast", "badly scaled", "no digit is sure", "empty", "not finite"},

@@ -6,10 +6,13 @@
 #include "kernels/triangular.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_chol_update;
@@ -144,7 +147,9 @@ Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < k; ++j) x.push_back(take(vectors.data[i * vectors.rows + j * vectors.columns]));
     for (std::int64_t j = 0; j < n; ++j)
-      l[i * n + j] = j <= i ? take(given.data[i * given.rows + j * given.columns]) : T(0);
+      l[i * n + j] = j < i    ? take(given.data[i * given.rows + j * given.columns])
+                     : j == i ? T(std::real(take(given.data[i * (given.rows + given.columns)])))
+                              : T(0);
   }
   v.status = finite ? Status::ok : Status::nonfinite_input;
   if (!finite) return v;
@@ -210,6 +215,19 @@ void flow(const FlowQuery& q, Visit visit) {
   }
 }
 
+// A′ = L Lᴴ ± x xᴴ.
+Tensors vjp(const Backward& b) {
+  const bool vector = !b.attr(1).flag();
+  const Tensor g = multiply(cholesky_cotangent(b.out[0], b.g()), 2);
+  const Tensor l = tril(b.in[0]), x = vector ? expand_dims(b.in[1], {.axis = -1}) : b.in[1];
+  const Tensor own = tril(matmul(g, l));
+  const Tensor of_x = vector ? squeeze(matmul(g, x), -1) : matmul(g, x);
+  // Of L's diagonal the real part is read.
+  const Tensor diagonal = tril(triu(own));
+  return {is_complex(own.dtype()) ? subtract(own, subtract(diagonal, hermitian(diagonal))) : own,
+          b.attr(0).flag() ? negative(of_x) : of_x};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   using Values = std::vector<complex128>;
@@ -259,6 +277,7 @@ const Op op_linalg_chol_update = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"downdate", "columns", "batches broadcast", "near overflow", "not positive definite", "empty",

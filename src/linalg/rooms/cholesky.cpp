@@ -4,8 +4,11 @@
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_cholesky;
@@ -19,24 +22,26 @@ void infer(Call& c) {
   c.output(c.key, c.in[0].shape());
 }
 
-// L of one member. A pivot that is only positive by rounding is looked at exactly.
-template <class T>
-Status factor(std::int64_t n, Hermitian<T>& h, Verdict& v) {
-  if (!h.finite) return Status::nonfinite_input;
-  const std::vector<T> kept = h.matrix;
-  if (kernels::cholesky_factor<T>(n, {h.matrix.data(), n, 1}) >= 0) return Status::not_spd;
+// L of one member in the place of its lower triangle. A pivot that is only positive by rounding
+// is looked at exactly: again() gives the whole matrix.
+template <class T, class Again>
+Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& again) {
+  using R = typename kernels::RealOf<T>::type;
+  const auto diagonal = [&](std::int64_t i) { return static_cast<double>(std::real(*view.from(i, i).data)); };
+  std::vector<double> whole;
+  for (std::int64_t i = 0; i < n; ++i) whole.push_back(diagonal(i));
+  if (kernels::cholesky_factor<T>(n, view) >= 0) return Status::not_spd;
   double least = HUGE_VAL, most = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const double d = std::real(h.matrix[static_cast<std::size_t>(i * n + i)]);
-    const double share = d * d / std::real(kept[static_cast<std::size_t>(i * n + i)]);
+    const double d = diagonal(i), share = d * d / whole[static_cast<std::size_t>(i)];
     least = std::min(least, share);
     most = std::max(most, share);
   }
   v.rcond = n ? least / most : 1;  // how much of a diagonal element elimination left: an upper bound
-  const bool suspicious =
-      v.rcond < 1e3 * static_cast<double>(n) * std::numeric_limits<typename Hermitian<T>::Real>::epsilon();
-  return suspicious && n <= 300 && kernels::exactly_singular<T>(n, {kept.data(), n, 1}) ? Status::not_spd
-                                                                                        : Status::ok;
+  const bool suspicious = v.rcond < 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
+  if (!suspicious || n > 300) return Status::ok;
+  const Hermitian<T> h = again();
+  return kernels::exactly_singular<T>(n, {h.matrix.data(), n, 1}) ? Status::not_spd : Status::ok;
 }
 
 template <class T>
@@ -47,19 +52,23 @@ void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& 
   const Stack<T> stack(a, state.batch);
   const std::string_view uplo = c.attr(1) ? c.attr(1).text() : std::string_view();
   for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t m) {
-    Hermitian<T> h(n, stack[m], uplo);
-    asymmetry[static_cast<std::size_t>(m)] = h.asymmetry;
+    T* const to = out.data<T>() + m * n * n;
+    const kernels::Mirrored found = kernels::mirror<T>(n, stack[m], side_of(uplo), to, n);
+    asymmetry[static_cast<std::size_t>(m)] = asymmetry_of(found);
     Verdict& v = state.verdicts[static_cast<std::size_t>(m)];
     v.structure = Structure::symmetric;
     v.method = Method::cholesky;
-    v.status = factor<T>(n, h, v);
-    T* const to = out.data<T>() + m * n * n;
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < n; ++j) {
-        const T l = j <= i ? h.matrix[static_cast<std::size_t>(i * n + j)] : T(0);
-        T& y = upper ? to[j * n + i] : to[i * n + j];
-        y = v.status != Status::ok ? T(std::numeric_limits<R>::quiet_NaN()) : upper ? conjugate(l) : l;
-      }
+    v.status = found.finite ? factor<T>(n, {to, n, 1}, v, [&] { return Hermitian<T>(n, stack[m], uplo); })
+                            : Status::nonfinite_input;
+    if (v.status != Status::ok) {
+      std::fill_n(to, n * n, T(std::numeric_limits<R>::quiet_NaN()));
+      return;
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::fill(to + i * n + i + 1, to + (i + 1) * n, T(0));
+      for (std::int64_t j = 0; upper && j < i; ++j) to[j * n + i] = conjugate(to[i * n + j]);
+    }
+    for (std::int64_t i = 0; upper && i < n; ++i) std::fill_n(to + i * n, i, T(0));
   });
 }
 
@@ -73,6 +82,12 @@ void forward(Call& c) {
   out.finish();
   report_asymmetry(c, asymmetry, c.in[0].dtype());
   settle(c, std::move(state), policy_of(c, 2), "Add a small multiple of the identity.");
+}
+
+Tensors vjp(const Backward& b) {
+  const bool upper = b.attr(0).flag();
+  const Tensor l = upper ? adjoint(b.out[0]) : b.out[0], g = upper ? adjoint(b.g()) : b.g();
+  return {hermitian_cotangent(cholesky_cotangent(l, g), b.attr(1))};
 }
 
 std::vector<Sample> samples() {
@@ -117,6 +132,7 @@ const Op op_linalg_cholesky = {
     .takes_out = true,
     .notes = Notes::gives,
     .flow = [](const FlowQuery& q, Visit visit) { flow_hermitian(q, q.call.attr(1), visit); },
+    .vjp = vjp,
     .saves_outputs = 1,
     .branches = {"upper", "a batch", "one triangle", "not positive definite", "empty", "not finite"},
     .samples = samples,

@@ -2,9 +2,13 @@
 
 #include "kernels/modular.hpp"
 #include "linalg/members.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_cond;
@@ -95,6 +99,19 @@ void flow(const FlowQuery& q, Visit visit) {
   flow_members(q, s.m * s.n, 1, visit);
 }
 
+// σ₁/σₙ has the cotangents of both values; where they tie, even shares.
+Tensors vjp(const Backward& b) {
+  const Tensor& a = b.in[0];
+  if (a.size() == 0) return {zeros_for(b.facts[0])};
+  const auto part = [&](Which which) {
+    const Tensor kept = values_that_are(which, a), count = maximum(each(kept[{ellipsis, 1}]), 1);
+    return divide(spectral_value(SpectralFunction::signs, kept, a), astype(count, real_of(a.dtype())));
+  };
+  const Tensor least = each(matrix_norm(a, {.ord = -2})), y = each(b.out[0]);
+  const Tensor own = subtract(part(Which::largest), multiply(part(Which::least), y));
+  return {multiply(divide(own, least), each(b.g()))};
+}
+
 std::vector<Sample> samples(const Op& op, bool rank) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -135,7 +152,9 @@ const Op op_linalg_cond = measure({
     .attrs = {policy_attr()},
     .infer = infer_cond,
     .forward = forward_cond,
+    .vjp = vjp,
     .saves_inputs = 1,
+    .saves_outputs = 1,
     .samples = [] { return samples(op_linalg_cond, false); },
 });
 

@@ -1,7 +1,11 @@
 #include <cmath>
+#include <optional>
 
 #include "linalg/each.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_covariance;
@@ -93,6 +97,74 @@ void forward(Call& c) {
   });
 }
 
+// x minus its column means; also the cotangent of x from that of it.
+Tensor centred(const Tensor& x) {
+  const auto n = static_cast<double>(x.shape()[x.shape().size() - 2]);
+  return subtract(x, divide(sum(x, {.axis = -2, .keepdims = true}), n));
+}
+Tensor square_sizes(const Tensor& x) {
+  return is_complex(x.dtype()) ? add(square(real(x)), square(imag(x))) : square(x);
+}
+// Xᵀ conj(X), and X's cotangent from that of it.
+Tensor products(const Tensor& x) {
+  return matmul(matrix_transpose(x), conj_of(x));
+}
+Tensor products_cotangent(const Tensor& x, const Tensor& g) {
+  return matmul(x, add(matrix_transpose(g), conj_of(g)));
+}
+
+// Ledoit and Wolf's ρ = b²/d² of centred data as best_shrinkage, and its derivative: d² = Q − t²/p, b² = (F/n − Q)/n
+// with t = Σ|x|²/n, Q = ‖S‖², S = Xᵀ conj(X)/n, F = Σₖ(Σⱼ|xₖⱼ|²)².
+struct Shrinkage {
+  Tensor value, slope;  // [..., 1, 1] and like x; slope 0 where ρ is cut off at 0 or 1
+  Tensor flat;          // d² is 0
+  explicit Shrinkage(const Tensor& x) {
+    const auto n = static_cast<double>(x.shape()[x.shape().size() - 2]), p = static_cast<double>(x.shape().back());
+    const auto total = [](const Tensor& t) { return sum(t, {.axis = {-2, -1}, .keepdims = true}); };
+    const Tensor s = divide(products(x), n), rows = sum(square_sizes(x), {.axis = -1, .keepdims = true});
+    const Tensor t = divide(total(rows), n), q = total(square_sizes(s)), f = total(square(rows));
+    const Tensor d2 = subtract(q, divide(square(t), p)), b2 = divide(subtract(divide(f, n), q), n);
+    flat = less_equal(d2, 0);
+    const Tensor safe = where(flat, 1, d2), rho = divide(b2, safe);
+    const Tensor low = logical_and(logical_not(flat), less(rho, 0)), high = logical_or(flat, greater(rho, 1));
+    value = where(low, 0, where(high, 1, rho));
+    const Tensor of_t = multiply(x, 2 / n), of_q = multiply(matmul(x, conj_of(s)), 4 / n),
+                 of_f = multiply(multiply(x, rows), 4);
+    const Tensor of_b2 = divide(subtract(divide(of_f, n), of_q), n),
+                 of_d2 = subtract(of_q, multiply(of_t, multiply(t, 2 / p)));
+    slope = where(logical_or(low, high), 0, divide(subtract(of_b2, multiply(of_d2, rho)), safe));
+  }
+};
+
+// C = (1 − ρ) S + ρ tr(S)/p · 1, S = Xᵀ conj(X)/(n − ddof) of centred X.
+Tensors vjp(const Backward& b) {
+  const Tensor& given = b.in[0];
+  if (given.size() == 0) return {zeros_for(b.facts[0])};
+  const auto n = static_cast<double>(given.shape()[given.shape().size() - 2]),
+             p = static_cast<double>(given.shape().back());
+  const Tensor x = centred(given), g = b.g();
+  const double c = 1 / (n - b.attr(1).real());
+  const bool number = b.attr(0).is_number(), best = !number && b.attr(0).text() == "ledoit_wolf";
+  if (!number && !best) return {centred(multiply(products_cotangent(x, g), c))};
+  const Tensor one = identity(given.shape().back(), g.dtype());
+  const auto spread_mean = [&](const Tensor& s) { return multiply(each(divide(real(linalg::trace(s)), p)), one); };
+  const Tensor size = best ? each(scale_of(x)) : Tensor();
+  std::optional<Shrinkage> found;
+  if (best) found.emplace(divide(x, size));
+  if (best && b.recorded() && any_true(found->flat))
+    no_derivative_here("Ledoit and Wolf's shrinkage of data that do not vary has no second derivative.",
+                       "Give a number as shrinkage.");
+  const Tensor rho = best ? found->value : Tensor(b.attr(0).real());
+  const Tensor of_s = add(multiply(g, subtract(1, rho)), multiply(spread_mean(g), rho));
+  Tensor own = multiply(products_cotangent(x, of_s), c);
+  if (best) {
+    const Tensor s = multiply(products(x), c), change = subtract(spread_mean(s), s);
+    const Tensor of_rho = sum(real(multiply(conj_of(g), change)), {.axis = {-2, -1}, .keepdims = true});
+    own = add(own, divide(multiply(found->slope, of_rho), size));
+  }
+  return {centred(own)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -141,6 +213,7 @@ const Op op_linalg_covariance = of_matrices({
               policy_attr()},
     .infer = infer,
     .forward = forward,
+    .vjp = vjp,
     .saves_inputs = 1,
     .branches = {"Ledoit and Wolf", "a given shrinkage", "ddof 0", "a batch", "far from zero beside their spread",
                  "far from 1", "constant: zeros", "empty", "not finite"},

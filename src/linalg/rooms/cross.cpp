@@ -4,12 +4,15 @@
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
 #include "kernels/types.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/moves.hpp"
 #include "ops/products.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_cross;
@@ -119,6 +122,13 @@ void flow(const FlowQuery& q, Visit visit) {
     if (other != component) visit(first + other * own_steps[axis - shift]);
 }
 
+// g · (d × x2) = d · (x2 × g), g · (x1 × d) = d · (g × x1).
+Tensors vjp(const Backward& b) {
+  const std::int64_t axis = b.attr(0).integer();
+  return {linalg::cross(conj_of(b.in[1]), b.g(), {.axis = axis}),
+          linalg::cross(b.g(), conj_of(b.in[0]), {.axis = axis})};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& a, const Dims& b, int axis, std::string_view covers) {
@@ -160,6 +170,8 @@ const Op op_linalg_cross = {
         },
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_multilinear,
     .saves_inputs = 3,
     .branches = {"another axis", "batches broadcast", "empty", "cancels", "overflow: inf"},
     .samples = samples,

@@ -2,8 +2,11 @@
 
 #include "linalg/determinant.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_det;
@@ -51,6 +54,8 @@ void run(const Tensor& a, const Factors* factors, Diagnosis::State& state, const
   });
 }
 
+void keep_hard(const Call& c, const Diagnosis::State& s);
+
 void forward(Call& c) {
   const DType work = working_dtype(c.key, c.in[0].shape().back());
   const Tensor a = brought(c.in[0], work);
@@ -60,12 +65,55 @@ void forward(Call& c) {
   with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), *state, first, logs ? &log : nullptr); });
   first.finish();
   if (logs) log.finish();
+  if (!logs) keep_hard(c, *state);
   settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.", !logs);
 }
 
 void flow(const FlowQuery& q, Visit visit) {
   const std::int64_t n = q.call.in[0].shape().back();
   flow_members(q, n * n, 1, visit);
+}
+
+// Members whose inverse is not known well, or whose determinant is not a normal float: their derivative takes another
+// way.
+void keep_hard(const Call& c, const Diagnosis::State& s) {
+  const Tensor hard = Tensor::adopt(detail::make_node(DType::boolean, s.batch)), det = packed(c.out[0], c128);
+  const double least = real_of(c.key) == f64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  bool any = false;
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
+    const double size = std::abs(reinterpret_cast<const complex128*>(det.node()->data)[i]);
+    const bool is = !(s.verdicts[i].rcond > 1e-8) || !(size >= least) || !std::isfinite(size);
+    reinterpret_cast<bool*>(hard.node()->data)[i] = is;
+    any = any || is;
+  }
+  if (any) c.beside().residuals = {hard};
+}
+
+// ∂det/∂A are the cofactors, det A · A⁻ᵀ where A is far from singular.
+Tensors vjp_det(const Backward& b) {
+  const Tensor& a = b.in[0];
+  if (a.shape().back() == 0) return {zeros_for(b.facts[0])};
+  const auto plain = [&](const Tensor& x) {
+    return multiply(each(conj_of(b.out[0])), adjoint(diagnosed::inv(x).value));
+  };
+  if (b.residuals.empty()) return {multiply(each(b.g()), plain(a))};
+  const Tensor hard = each(b.residuals[0]);
+  const Tensor other = conj_of(cofactors(a)), one = identity(a.shape().back(), a.dtype());
+  return {multiply(each(b.g()), where(hard, other, plain(where(hard, one, a))))};
+}
+
+// log det A = log|det A| + i arg det A has the derivative A⁻¹; of the sign s only arg is seen: ds = i s d arg.
+Tensors vjp_slogdet(const Backward& b) {
+  const Tensor &sign = b.cotangents[0], &log = b.cotangents[1];
+  const bool complex = is_complex(b.dtype(0));
+  Tensor g = log;
+  if (sign.defined() && complex) {
+    const Tensor turn = multiply(imag(multiply(conj(sign), b.out[0])), complex128(0, -1));
+    g = g.defined() ? add(g, turn) : turn;
+  }
+  if (!g.defined()) return {zeros_for(b.facts[0])};
+  const Tensor inverse = inverse_of_regular(b.in[0], g, "detect");
+  return {multiply(each(g), adjoint(inverse))};
 }
 
 std::vector<Sample> samples(const Op& op) {
@@ -98,6 +146,7 @@ Op measure(Op op) {
   op.notes = Notes::gives;
   op.flow = flow;
   op.saves_inputs = 1;
+  op.saves_outputs = 1;
   op.branches = {"a batch",  "positive definite", "singular: 0", "nearly singular", "beyond the range of floats",
                  "empty: 1", "not finite"};
   return op;
@@ -110,6 +159,7 @@ const Op op_linalg_det = measure({
     .doc =
         "The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of "
         "floats.",
+    .vjp = vjp_det,
     .samples = [] { return samples(op_linalg_det); },
 });
 
@@ -118,6 +168,7 @@ const Op op_linalg_slogdet = measure({
     .doc = "The sign of the determinant and the logarithm of its absolute value; (0, -inf) only for a matrix that is "
            "proved singular.",
     .outputs = {"sign", "logabsdet"},
+    .vjp = vjp_slogdet,
     .samples = [] { return samples(op_linalg_slogdet); },
 });
 

@@ -2,8 +2,12 @@
 
 #include "base/text.hpp"
 #include "linalg/inside.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sum;
@@ -54,6 +58,28 @@ AttrSpec offset_attr() {
   return {"offset", AttrType::integer, 0, "Which diagonal: 0 the main one, positive ones above it."};
 }
 
+Tensor diagonal_mask(const Saved& s) {
+  const Dims& shape = s.shape(0);
+  return eye(shape[shape.size() - 2], {.n_cols = shape.back(), .k = s.attr(0).integer(), .dtype = DType::boolean});
+}
+// Element i of the line stands in row i, or below it where the diagonal does.
+Tensors vjp_diagonal(const Backward& b) {
+  const Dims& shape = b.shape(0);
+  const std::int64_t m = shape[shape.size() - 2], length = b.g().shape().back();
+  if (length == 0) return {zeros_for(b.facts[0])};
+  const std::int64_t above = std::max<std::int64_t>(0, -b.attr(0).integer());
+  Dims part = b.g().shape();
+  const auto gap = [&](std::int64_t n) {
+    part.back() = n;
+    return zeros(part, {.dtype = b.g().dtype()});
+  };
+  const Tensor rows = concat({gap(above), b.g(), gap(m - above - length)}, {.axis = -1});
+  return {where(diagonal_mask(b), expand_dims(rows, {.axis = -1}), 0)};
+}
+Tensors vjp_trace(const Backward& b) {
+  return {where(diagonal_mask(b), linalg::each(b.g()), 0)};
+}
+
 std::vector<Sample> both(const Op& op, const std::vector<Attr>& more) {
   const auto attrs = [&](int offset) {
     std::vector<Attr> all{offset};
@@ -88,6 +114,8 @@ const Op op_linalg_diagonal = {
     .forward = [](Call& c) { c.out.push_back(diagonal_of(c)); },
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = vjp_diagonal,
+    .jvp = jvp_linear,
     .branches = {"offset > 0", "offset < 0", "beyond the corners: nothing"},
     .samples = [] { return both(op_linalg_diagonal, {}); },
 };
@@ -104,6 +132,8 @@ const Op op_linalg_trace = {
     .infer = no_outputs,
     .forward = trace,
     .flow = flow_trace,
+    .vjp = vjp_trace,
+    .jvp = jvp_linear,
     .branches = {"offset > 0", "offset < 0", "beyond the corners: nothing", "dtype", "cancels"},
     .samples = trace_samples,
 };

@@ -2,6 +2,7 @@
 
 #include "linalg/eigen.hpp"
 #include "linalg/solving.hpp"
+#include "linalg/spectral_rules.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {
@@ -53,6 +54,7 @@ void forward(Call& c) {
   std::vector<double> asymmetry(state->verdicts.size());
   std::vector<Bounds> bounds(state->verdicts.size());
   const bool both = c.out.size() == 2;
+  c.beside().keeps_after = both;
   Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
   with_float(work, [&]<class T>(T) { run<T>(c, a, *state, values, both ? &vectors : nullptr, asymmetry, bounds); });
   values.finish();
@@ -113,6 +115,7 @@ const Op op_linalg_eigh = decomposition({
     .doc = "The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. "
            "Where rows differ widely in size, small eigenvalues keep their digits.",
     .outputs = {"eigenvalues", "eigenvectors"},
+    .vjp = vjp_eigh,
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_eigh); },
 });
@@ -120,6 +123,7 @@ const Op op_linalg_eigh = decomposition({
 const Op op_linalg_eigvalsh = decomposition({
     .name = "eigvalsh",
     .doc = "The eigenvalues of each symmetric or Hermitian matrix, rising.",
+    .vjp = vjp_eigvalsh,
     .saves_inputs = 1,
     .samples = [] { return samples(op_linalg_eigvalsh); },
 });

@@ -3,7 +3,10 @@
 
 #include "linalg/each.hpp"
 #include "linalg/exponential.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_expm;
@@ -25,6 +28,16 @@ void forward(Call& c) {
       job.verdict.digits = 0;
     }
   });
+}
+
+Tensor along(const Saved& s, const Tensor& e) {
+  return block_derivative([](const Tensor& m) { return diagnosed::expm(m).value; }, s.in[0], e, 1);
+}
+Tensors vjp(const Backward& b) {
+  return {adjoint(along(b, adjoint(b.g())))};
+}
+Tensors jvp(const Forward& f) {
+  return {along(f, f.tangents[0])};
 }
 
 std::vector<Sample> samples() {
@@ -69,8 +82,9 @@ const Op op_linalg_expm = of_matrices({
     .attrs = {policy_attr()},
     .infer = infer_square,
     .forward = forward,
+    .vjp = vjp,
+    .jvp = jvp,
     .saves_inputs = 1,
-    .saves_outputs = 1,
     .branches = {"symmetric", "degree 3", "degree 5", "degree 7", "degree 9", "degree 13, squared", "triangular",
                  "nilpotent", "a rotation", "a batch", "zero: the identity", "beyond the range of floats", "vanishes",
                  "empty", "not finite"},

@@ -4,8 +4,13 @@
 #include "kernels/lapack.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_householder_product;
@@ -72,6 +77,40 @@ void flow(const FlowQuery& q, Visit visit) {
     for (std::int64_t j = 0; j < std::min(i, k); ++j) visit((member * s.m + i) * s.n + j);
 }
 
+// Qⱼ = Hⱼ Qⱼ₊₁ with Hⱼ = 1 − τ v vᴴ, from the identity on: with G the cotangent of Qⱼ and r = vᴴ Qⱼ₊₁, Qⱼ₊₁ has Hⱼᴴ
+// G, τ has −vᴴ G rᴴ and v has −conj(τ) G rᴴ − τ Qⱼ₊₁ Gᴴ v.
+Tensors vjp(const Backward& b) {
+  const Tensor &x = b.in[0], &tau = b.in[1];
+  const std::int64_t m = x.shape()[x.shape().size() - 2], n = x.shape().back(), k = tau.shape().back();
+  if (x.size() == 0 || k == 0) return {zeros_for(b.facts[0]), zeros_for(b.facts[1])};
+  const Tensor rows = expand_dims(arange(m), {.axis = -1});
+  std::vector<Tensor> v, t, q(static_cast<std::size_t>(k) + 1);
+  for (std::int64_t j = 0; j < k; ++j) {
+    const Tensor column = x[{ellipsis, slice(), slice(j, j + 1)}], unit = astype(equal(rows, j), x.dtype());
+    v.push_back(where(greater(rows, j), column, unit));
+    t.push_back(expand_dims(tau[{ellipsis, slice(j, j + 1)}], {.axis = -1}));
+  }
+  const auto reflected = [](const Tensor& v1, const Tensor& t1, const Tensor& q1) {
+    return subtract(q1, multiply(matmul(v1, matmul(adjoint(v1), q1)), t1));
+  };
+  q.back() = eye(m, {.n_cols = n, .dtype = x.dtype()});
+  for (std::size_t j = v.size(); j-- > 0;) q[j] = reflected(v[j], t[j], q[j + 1]);
+  Tensors columns, of_tau;
+  Tensor g = b.g();
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    const Tensor vh = adjoint(v[j]), rh = adjoint(matmul(vh, q[j + 1]));
+    const Tensor own =
+        add(multiply(matmul(g, rh), conj_of(t[j])), multiply(matmul(q[j + 1], matmul(adjoint(g), v[j])), t[j]));
+    columns.push_back(where(greater(rows, static_cast<std::int64_t>(j)), negative(own), 0));
+    of_tau.push_back(squeeze(negative(product(vh, g, rh)), -1));
+    g = reflected(v[j], conj_of(t[j]), g);
+  }
+  Dims rest = x.shape();
+  rest.back() = n - k;
+  if (k < n) columns.push_back(zeros(rest, {.dtype = x.dtype()}));
+  return {concat(columns, {.axis = -1}), concat(of_tau, {.axis = -1})};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& sx, const std::vector<complex128>& x, const Dims& st,
@@ -106,6 +145,7 @@ const Op op_linalg_householder_product = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"fewer reflectors than columns", "a batch", "empty", "not finite"},

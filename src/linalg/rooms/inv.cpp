@@ -1,6 +1,10 @@
 #include "base/text.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "linalg/system_rule.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_inv;
@@ -27,6 +31,10 @@ void flow(const FlowQuery& q, Visit visit) {
 std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}, Attr assume = "detect", double shift = 0,
                         Attr method = "auto") {
   return {if_ill, ridge, 0.0, shift, assume, Attr(), false, Attr(), Attr(), "normal", method};
+}
+
+Tensors vjp(const Backward& b) {
+  return {system_cotangents(b, {}).matrix};
 }
 
 std::vector<Sample> samples() {
@@ -75,6 +83,8 @@ const Op op_linalg_inv = {
     .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
+    .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"a batch", "triangular", "diagonal", "positive definite", "symmetric", "badly scaled", "empty",
                  "singular", "singular: pinv", "ridge", "shift", "one triangle", "a method"},

@@ -1,8 +1,11 @@
 #include "base/text.hpp"
 #include "linalg/inside.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
 #include "ops/products.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_multiply;
@@ -65,6 +68,36 @@ void flow_kron(const FlowQuery& q, Visit visit) {
                      : (own_member(member, batch, batch2) * p + i % p) * r + j % r);
 }
 
+// Σ of the parts of g that an element made, times conj of the other factor.
+Tensors vjp_outer(const Backward& b) {
+  const auto against = [](const Tensor& g, const Tensor& x) {
+    return squeeze(matmul(g, expand_dims(conj_of(x), {.axis = -1})), -1);
+  };
+  return {against(b.g(), b.in[1]), against(matrix_transpose(b.g()), b.in[0])};
+}
+
+// g as [..., m₁, m₂, n₁, n₂]; then x1 has [..., m₁n₁, m₂n₂] times conj(x2) as a column.
+Tensors vjp_kron(const Backward& b) {
+  const auto matrix = [](const Dims& s) { return s.size() > 1 ? Dims(s.end() - 2, s.end()) : Dims{1, s.back()}; };
+  const Dims s1 = matrix(b.shape(0)), s2 = matrix(b.shape(1)), &out = b.g().shape();
+  const bool vectors = b.shape(0).size() == 1 && b.shape(1).size() == 1;
+  Dims batch(out.begin(), out.end() - (vectors ? 1 : 2)), split = batch;
+  for (const std::int64_t d : {s1[0], s2[0], s1[1], s2[1]}) split.push_back(d);
+  const Tensor g = moveaxis(reshape(b.g(), split), -2, -3);
+  const auto with = [](Dims d, std::initializer_list<std::int64_t> more) {
+    for (const std::int64_t n : more) d.push_back(n);
+    return d;
+  };
+  const Tensor pairs = reshape(g, with(batch, {s1[0] * s1[1], s2[0] * s2[1]}));
+  const auto column = [&](const Tensor& x, const Dims& s) {
+    Dims shape = x.shape();
+    shape.resize(shape.size() > 1 ? shape.size() - 2 : 0);
+    return reshape(conj_of(x), with(shape, {s[0] * s[1], 1}));
+  };
+  return {reshape(matmul(pairs, column(b.in[1], s2)), with(batch, {s1[0], s1[1]})),
+          reshape(matmul(matrix_transpose(pairs), column(b.in[0], s1)), with(batch, {s2[0], s2[1]}))};
+}
+
 std::vector<Sample> pairs(const Op& op, std::vector<std::pair<Dims, Dims>> shapes, std::string_view batch) {
   std::vector<Sample> out;
   for (int d = 0; d < kDTypes; ++d)
@@ -104,6 +137,8 @@ const Op op_linalg_outer = {
     .infer = no_outputs,
     .forward = outer,
     .flow = flow_outer,
+    .vjp = vjp_outer,
+    .jvp = jvp_multilinear,
     .saves_inputs = 3,
     .branches = {"batches broadcast", "overflow: inf"},
     .samples = outer_samples,
@@ -121,6 +156,8 @@ const Op op_linalg_kron = {
     .infer = no_outputs,
     .forward = kron,
     .flow = flow_kron,
+    .vjp = vjp_kron,
+    .jvp = jvp_multilinear,
     .saves_inputs = 3,
     .branches = {"batches broadcast", "vectors: a vector", "overflow: inf"},
     .samples = kron_samples,

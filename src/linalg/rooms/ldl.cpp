@@ -2,8 +2,11 @@
 #include "kernels/lapack.hpp"
 #include "linalg/hermitian.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_ldl;
@@ -82,6 +85,32 @@ void forward(Call& c) {
   settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: it could not be factored.");
 }
 
+// L⁻¹ dA L⁻ᴴ = N D + dD + D Nᴴ with N = L⁻¹ dL below the blocks of D, where L is the identity. So A has the cotangent
+// L⁻ᴴ K L⁻¹, K the Hermitian part of below(Lᴴ gL D⁻¹) + blocks(gD).
+Tensors vjp(const Backward& b) {
+  const Tensor &l = b.out[0], &d = b.out[1];
+  const std::int64_t n = l.shape().back();
+  if (n == 0) return {zeros_for(b.facts[0])};
+  const Tensor one = identity(n, DType::boolean), paired = not_equal(d, 0);
+  const Tensor block = logical_or(logical_or(one, paired), matrix_transpose(paired));
+  Tensor k;
+  if (b.cotangents[0].defined()) {
+    // A pivot of 0 leaves nothing below it: its column of L does not vary.
+    const Tensor empty = logical_not(any(paired, {.axis = -1, .keepdims = true}));
+    const Tensor pivots = where(logical_and(one, empty), 1, d);
+    const Tensor turned = adjoint(diagnosed::solve(pivots, adjoint(matmul(adjoint(l), b.cotangents[0]))).value);
+    k = where(block, 0, tril(turned));
+  }
+  if (b.cotangents[1].defined()) k = sum_of(k, where(block, b.cotangents[1], 0));
+  k = hermitian(k);
+  const auto back = [&](const Tensor& t) {
+    return diagnosed::solve_triangular(l, t, {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"}).value;
+  };
+  const Tensor rows = rows_matrix(b.out[2], l.dtype());
+  const Tensor g = product(matrix_transpose(rows), adjoint(back(adjoint(back(k)))), rows);
+  return {hermitian_cotangent(g, b.attr(0))};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -124,6 +153,7 @@ const Op op_linalg_ldl = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = [](const FlowQuery& q, Visit visit) { flow_hermitian(q, q.call.attr(0), visit); },
+    .vjp = vjp,
     .saves_outputs = 7,
     .branches = {"a block of 2 × 2", "a batch", "one triangle", "singular", "near overflow", "empty", "not finite"},
     .samples = samples,

@@ -4,7 +4,10 @@
 #include "linalg/each.hpp"
 #include "linalg/hermitian.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_logdet;
@@ -58,6 +61,13 @@ void forward(Call& c) {
   });
 }
 
+// log det has the derivative A⁻¹.
+Tensors vjp(const Backward& b) {
+  const Tensor a = meant_hermitian(b.in[0], b.attr(0));
+  const Tensor inverse = inverse_of_regular(a, b.g(), "symmetric");
+  return {hermitian_cotangent(multiply(each(b.g()), inverse), b.attr(0))};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -95,6 +105,7 @@ const Op op_linalg_logdet = measured({
     .attrs = {uplo_attr(), policy_attr()},
     .infer = infer,
     .forward = forward,
+    .vjp = vjp,
     .saves_inputs = 1,
     .branches = {"a batch", "one triangle", "a determinant beyond the range of floats", "singular: -inf",
                  "not positive definite: nan", "empty: 0", "not finite"},

@@ -1,8 +1,11 @@
 #include <cmath>
 
 #include "linalg/exponential.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/schur_function.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_logm;
@@ -39,6 +42,16 @@ void forward(Call& c) {
     for (std::int64_t i = 0; i < job.n && e != 0; ++i) x(i, i) -= static_cast<R>(e * M_LN2);
     job.put(x);
   });
+}
+
+Tensor along(const Saved& s, const Tensor& e) {
+  return block_derivative([](const Tensor& m) { return diagnosed::logm(m).value; }, s.in[0], e);
+}
+Tensors vjp(const Backward& b) {
+  return {adjoint(along(b, adjoint(b.g())))};
+}
+Tensors jvp(const Forward& f) {
+  return {along(f, f.tangents[0])};
 }
 
 std::vector<Sample> samples() {
@@ -85,8 +98,9 @@ const Op op_linalg_logm = of_matrices({
     .attrs = {policy_attr()},
     .infer = infer_square,
     .forward = forward,
+    .vjp = vjp,
+    .jvp = jvp,
     .saves_inputs = 1,
-    .saves_outputs = 1,
     .branches = {"positive definite", "a negative eigenvalue", "complex eigenvalues", "a rotation", "triangular",
                  "a batch", "far from 1", "no real logarithm: nan", "singular: nan", "empty", "not finite"},
     .samples = samples,

@@ -1,7 +1,11 @@
 #include <cmath>
 
+#include "linalg/rules.hpp"
 #include "linalg/subspace.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_low_rank;
@@ -57,6 +61,22 @@ void forward(Call& c) {
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) { approximate(job, c.attr(0).integer()); });
 }
 
+Tensors vjp(const Backward& b) {
+  const Dims& s = b.shape(0);
+  const std::int64_t k = b.attr(0).integer();
+  if (k >= std::min(s[s.size() - 2], s.back())) return {b.g()};
+  const bool tied = unrecorded([&] {
+    const Tensor sigma = diagnosed::svdvals(b.in[0]).value, first = sigma[{ellipsis, 0}];
+    const double n = static_cast<double>(std::max(s[s.size() - 2], s.back()));
+    const Tensor gap = k > 0 ? subtract(sigma[{ellipsis, k - 1}], sigma[{ellipsis, k}]) : first;
+    return any_true(less_equal(gap, multiply(first, 8 * n * round_off(working_dtype(first.dtype(), s.back())))));
+  });
+  if (k > 0 && tied)
+    no_derivative_here(say("singular values on both sides of rank ", k, " are equal: there is no derivative."),
+                       "Choose a rank where the singular values fall (svdvals).");
+  return {spectral_cotangent(SpectralFunction::values, Tensor{std::int64_t{0}, k}, b.in[0], b.g())};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::int64_t k,
@@ -89,8 +109,8 @@ const Op op_linalg_low_rank = of_matrices({
               policy_attr()},
     .infer = infer,
     .forward = forward,
+    .vjp = vjp,
     .saves_inputs = 1,
-    .saves_outputs = 1,
     .branches = {"tall", "wide", "full rank: x", "a batch", "rank 0: zeros", "rank deficient", "far from 1",
                  "a tie: not unique", "empty", "not finite"},
     .samples = samples,

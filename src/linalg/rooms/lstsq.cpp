@@ -3,8 +3,14 @@
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "linalg/system_rule.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_lstsq;
@@ -89,6 +95,7 @@ struct Minimiser {
 
   std::int64_t solve(const Spectral<T>& svd, Verdict& v) const {
     const std::int64_t r = rank(svd);
+    v.kept = r;
     svd.apply(svd.truncated(o.cutoff(largest(svd))), s.k, b, x);
     v.rcond = r > 0 ? svd.sigma()[static_cast<std::size_t>(r - 1)] / largest(svd) : 1;
     return r;
@@ -126,6 +133,14 @@ void forward(Call& c) {
   Result out(c.out[0], work);
   with_float(work, [&]<class T>(T) { run<T>(s, a, b, o, factors_of(c), *state, out); });
   out.finish();
+  if (c.attr(2)) {
+    const Tensor ridges = Tensor::adopt(detail::make_node(f64, s.batch));
+    for (std::size_t i = 0; i < state->verdicts.size(); ++i)
+      reinterpret_cast<double*>(ridges.node()->data)[i] = state->verdicts[i].ridge;
+    c.beside().residuals = {ridges};
+  } else {
+    c.beside().residuals = {kept_values(s.batch, state->verdicts)};
+  }
   settle(c, std::move(state), policy_of(c, 4), "Look at the matrix: its singular values could not be found.");
 }
 
@@ -137,6 +152,47 @@ void flow(const FlowQuery& q, Visit visit) {
     for (std::int64_t e = 0; e < s.m * s.n; ++e) visit(member * s.m * s.n + e);
   else
     for (std::int64_t i = 0; i < s.m; ++i) visit((member * s.m + i) * s.k + q.element % s.k);
+}
+
+// x = F b with F = A⁺ where no singular value was dropped: p = Fᴴ g and, from dF as in pinv,
+// −p xᴴ + (b − A x)(F p)ᴴ + (Fᴴ x)((1 − F A) g)ᴴ of A.
+SystemCotangents full_cotangents(const Backward& b, const Tensor& a, const Tensor& right, const Tensor& x,
+                                 const Tensor& g) {
+  const LstsqOptions options{.rtol = b.attr(0) ? std::optional(b.attr(0).real()) : std::nullopt,
+                             .atol = b.attr(1).real()};
+  const auto least = [&](const Tensor& m, const Tensor& v) { return diagnosed::lstsq(m, v, options).value; };
+  const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
+  const Tensor p = least(adjoint(a), g);
+  Tensor own = negative(matmul(p, adjoint(x)));
+  if (m > n) own = add(own, matmul(subtract(right, matmul(a, x)), adjoint(least(a, p))));
+  if (n > m) own = add(own, matmul(least(adjoint(a), x), adjoint(subtract(g, least(a, matmul(a, g))))));
+  return {own, p};
+}
+
+Tensors vjp(const Backward& b) {
+  const bool vector = b.shape(1).size() == 1;
+  const Tensor &a = b.in[0], right = as_columns(b.in[1], vector), x = as_columns(b.out[0], vector),
+               g = as_columns(b.g(), vector);
+  const std::int64_t k = std::min(a.shape()[a.shape().size() - 2], a.shape().back());
+  if (k == 0) return {zeros_for(b.facts[0]), zeros_for(b.facts[1])};
+  SystemCotangents c;
+  if (b.attr(2)) {
+    c = ridge_cotangents(a, right, x, g, b.residuals[0]);
+  } else {
+    const Tensor &kept = b.residuals[0], full = equal(kept[{ellipsis, 1}], k);
+    SystemCotangents cut;
+    if (any_true(full)) c = full_cotangents(b, a, right, x, g);
+    if (any_true(logical_not(full))) {
+      const Tensor inverse = diagnosed::pinv(a, {.rtol = b.attr(0) ? std::optional(b.attr(0).real()) : std::nullopt,
+                                                 .atol = b.attr(1).real()})
+                                 .value;
+      cut = kept_cotangents(a, right, g, inverse, kept);
+      c = c.matrix.defined()
+              ? SystemCotangents{where(each(full), c.matrix, cut.matrix), where(each(full), c.right, cut.right)}
+              : cut;
+    }
+  }
+  return {c.matrix, from_columns(c.right, vector)};
 }
 
 std::vector<Sample> samples() {
@@ -179,6 +235,7 @@ const Op op_linalg_lstsq = {
     .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"a vector", "wide: the shortest solution", "batches broadcast", "rank deficient", "ridge", "empty",

@@ -3,8 +3,13 @@
 #include "kernels/lu.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_lu;
@@ -68,6 +73,47 @@ void forward(Call& c) {
   settle(c, std::move(state), policy_of(c, 0), "Look at the matrix: it could not be factored.");
 }
 
+// A₁ = L U square: L⁻ᴴ (tril(Lᴴ gL, −1) + triu(gU Uᴴ)) U⁻ᴴ.
+Tensor square_cotangent(const Tensor& l, const Tensor& u, const Tensor& gl, const Tensor& gu) {
+  const Tensor inner = add(tril(matmul(adjoint(l), gl), {.k = -1}), triu(matmul(gu, adjoint(u))));
+  const Tensor left = diagnosed::solve_triangular(
+                          l, inner, {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"})
+                          .value;
+  return adjoint(diagnosed::solve_triangular(u, adjoint(left), {.if_ill = "ignore"}).value);
+}
+
+// Of the rows below the square part L₂ = A₂ U⁻¹, of the columns beside it U₂ = L⁻¹ A₂.
+Tensors vjp(const Backward& b) {
+  const Tensor &l = b.out[1], &u = b.out[2];
+  const std::int64_t m = l.shape()[l.shape().size() - 2], n = u.shape().back(), k = std::min(m, n);
+  if (k == 0) return {zeros_for(b.facts[0])};
+  Tensor gl = b.cotangents[1].defined() ? b.cotangents[1] : zeros(l.shape(), {.dtype = l.dtype()});
+  Tensor gu = b.cotangents[2].defined() ? b.cotangents[2] : zeros(u.shape(), {.dtype = u.dtype()});
+  const auto part = [](const Tensor& t, Slice rows, Slice columns) { return t[{ellipsis, rows, columns}]; };
+  const Slice head = slice(0, k), tail = slice(k, none), all = slice();
+  const Tensor l1 = part(l, head, all), u1 = part(u, all, head);
+  if (any_true(equal(linalg::diagonal(u1), 0)))
+    no_derivative_here("a pivot is 0: the rows of L below it are arbitrary, and there is no derivative.",
+                       "Use a decomposition that exists there, as svd.");
+  Tensor g;
+  if (m > n) {
+    const Tensor gl2 = part(gl, tail, all), l2 = part(l, tail, all);
+    const Tensor of_a2 = adjoint(diagnosed::solve_triangular(u, adjoint(gl2), {.if_ill = "ignore"}).value);
+    gu = subtract(gu, matmul(adjoint(l2), of_a2));
+    g = concat({square_cotangent(l1, u, part(gl, head, all), gu), of_a2}, {.axis = -2});
+  } else if (n > m) {
+    const Tensor of_a2 =
+        diagnosed::solve_triangular(l, part(gu, all, tail),
+                                    {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"})
+            .value;
+    gl = subtract(gl, matmul(of_a2, adjoint(part(u, all, tail))));
+    g = concat({square_cotangent(l, u1, gl, part(gu, all, head)), of_a2}, {.axis = -1});
+  } else {
+    g = square_cotangent(l, u, gl, gu);
+  }
+  return {matmul(matrix_transpose(rows_matrix(b.out[0], g.dtype())), g)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -106,6 +152,7 @@ const Op op_linalg_lu = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow_matrices,
+    .vjp = vjp,
     .saves_outputs = 7,
     .branches = {"tall", "wide", "a batch", "singular", "empty", "near overflow", "not finite"},
     .samples = samples,

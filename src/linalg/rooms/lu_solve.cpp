@@ -2,8 +2,11 @@
 
 #include "base/text.hpp"
 #include "linalg/factored.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_lu_solve;
@@ -83,6 +86,19 @@ void flow(const FlowQuery& q, Visit visit) {
   }
 }
 
+// y = U⁻ᴴ g, w = L⁻ᴴ y: of b w in its own order, of U −y xᴴ, of L −w (U x)ᴴ.
+Tensors vjp(const Backward& b) {
+  const bool vector = b.shape(3).size() == 1;
+  const Tensor x = as_columns(b.out[0], vector), g = as_columns(b.g(), vector);
+  const Tensor y = diagnosed::solve_triangular(b.in[2], g, {.adjoint = true, .if_ill = "ignore"}).value;
+  const Tensor w = diagnosed::solve_triangular(b.in[1], y, {.lower = true, .adjoint = true, .if_ill = "ignore"}).value;
+  Tensors all(4);
+  if (b.wants(1)) all[1] = negative(tril(matmul(w, adjoint(matmul(triu(b.in[2]), x)))));
+  if (b.wants(2)) all[2] = negative(triu(matmul(y, adjoint(x))));
+  if (b.wants(3)) all[3] = from_columns(matmul(matrix_transpose(rows_matrix(b.in[0], w.dtype())), w), vector);
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   using Values = std::vector<complex128>;
@@ -132,6 +148,7 @@ const Op op_linalg_lu_solve = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 7,
     .saves_outputs = 1,
     .branches = {"a vector", "batches broadcast", "badly scaled", "singular", "empty", "not finite"},

@@ -3,8 +3,12 @@
 #include "kernels/condition.hpp"
 #include "kernels/scan.hpp"
 #include "linalg/each.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/spectral.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_matrix_norm;
@@ -103,6 +107,38 @@ void forward(Call& c) {
   if (kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) c.status.bits |= simd::Status::nonfinite;
 }
 
+// The columns or rows with the largest or the least sum.
+Tensor best_lines(const Tensor& a, bool columns, bool least) {
+  const Tensor sums = sum(abs(a), {.axis = columns ? -2 : -1, .keepdims = true});
+  const OptionalInts both{-2, -1};
+  return equal(sums, least ? min(sums, {.axis = both, .keepdims = true}) : max(sums, {.axis = both, .keepdims = true}));
+}
+
+// Of sums and singular values that tie, each takes an even share: a subgradient; 0 at 0.
+Tensor matrix_cotangent(Norm norm, const Tensor& a, const Tensor& y, const Tensor& g) {
+  if (norm == Norm::frobenius) return multiply(divide(a, where(equal(y, 0), 1, y)), g);
+  if (norm == Norm::nuclear)
+    return multiply(spectral_value(SpectralFunction::signs, values_that_are(Which::not_zero, a), a), g);
+  if (norm == Norm::two || norm == Norm::least_two) {
+    const Tensor kept = values_that_are(norm == Norm::two ? Which::largest : Which::least, a);
+    const Tensor share = astype(maximum(each(kept[{ellipsis, 1}]), 1), g.dtype());
+    return multiply(spectral_value(SpectralFunction::signs, kept, a), divide(g, share));
+  }
+  const bool columns = norm == Norm::one || norm == Norm::least_one;
+  const Tensor mark = unrecorded([&] { return best_lines(a, columns, norm >= Norm::least_one); });
+  const Tensor share = sum(astype(mark, g.dtype()), {.axis = {-2, -1}, .keepdims = true});
+  return multiply(sign(a), where(mark, divide(g, share), 0));
+}
+
+Tensors vjp(const Backward& b) {
+  if (b.in[0].size() == 0) return {zeros_for(b.facts[0])};
+  const Dims& axes = b.attr(0).ints();
+  const Tensor a = moveaxis(b.in[0], axes, Dims{-2, -1});
+  const Dims batch = batch_of(a);
+  const Tensor y = each(reshape(b.out[0], batch)), g = each(reshape(b.g(), batch));
+  return {moveaxis(matrix_cotangent(norm_of(b.attr(2)), a, y, g), Dims{-2, -1}, axes)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, const Setting& ord,
@@ -153,6 +189,7 @@ const Op op_linalg_matrix_norm = {
     .infer = infer,
     .forward = forward,
     .flow = flow_reduction,
+    .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"ord fro", "ord nuc", "ord 1", "ord inf", "ord 2", "ord -1", "ord -inf", "ord -2", "far from 1",

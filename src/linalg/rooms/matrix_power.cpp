@@ -1,8 +1,11 @@
 #include <cmath>
 
 #include "linalg/exponential.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/schur_function.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_matrix_power;
@@ -133,6 +136,17 @@ void forward(Call& c) {
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) { power(job, p); });
 }
 
+Tensor along(const Saved& s, const Tensor& e) {
+  return block_derivative([&](const Tensor& m) { return diagnosed::matrix_power(m, s.attr(0).real()).value; },
+                          s.in[0], e);
+}
+Tensors vjp(const Backward& b) {
+  return {adjoint(along(b, adjoint(b.g())))};
+}
+Tensors jvp(const Forward& f) {
+  return {along(f, f.tangents[0])};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, double p,
@@ -177,8 +191,9 @@ const Op op_linalg_matrix_power = of_matrices({
               policy_attr()},
     .infer = infer,
     .forward = forward,
+    .vjp = vjp,
+    .jvp = jvp,
     .saves_inputs = 1,
-    .saves_outputs = 1,
     .branches = {"a whole exponent", "a negative exponent", "exponent 0: the identity", "a fraction",
                  "positive definite", "complex eigenvalues", "a negative eigenvalue", "triangular", "a batch",
                  "beyond the range of floats", "far from 1", "semidefinite", "singular: nan", "no real power: nan",

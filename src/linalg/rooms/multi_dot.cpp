@@ -1,9 +1,12 @@
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
 #include "linalg/inside.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/products.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_matmul;
@@ -100,6 +103,32 @@ void flow(const FlowQuery& q, Visit visit) {
         visit((member * rows + i) * columns + j);
 }
 
+// Of array i what stands left of it and right of it, adjoint, on both sides of g.
+Tensors vjp(const Backward& b) {
+  const std::size_t n = b.in.size();
+  const bool row = b.shape(0).size() == 1, column = b.shape(n - 1).size() == 1;
+  Tensor g = b.g();
+  if (row) g = expand_dims(g, {.axis = column ? -1 : -2});
+  if (column) g = expand_dims(g, {.axis = -1});
+  Tensors x;
+  for (std::size_t i = 0; i < n; ++i)
+    x.push_back(i == 0 && row          ? expand_dims(b.in[i], {.axis = 0})
+                : i + 1 == n && column ? expand_dims(b.in[i], {.axis = -1})
+                                       : b.in[i]);
+  const auto chain = [&](std::size_t first, std::size_t stop) {
+    return stop - first == 1 ? x[first] : linalg::multi_dot(Tensors(x.begin() + first, x.begin() + stop));
+  };
+  Tensors all(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!b.wants(i)) continue;
+    Tensor own = g;
+    if (i > 0) own = matmul(adjoint(chain(0, i)), own);
+    if (i + 1 < n) own = matmul(own, adjoint(chain(i + 1, n)));
+    all[i] = i == 0 && row ? squeeze(own, -2) : i + 1 == n && column ? squeeze(own, -1) : own;
+  }
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const std::vector<Dims>& shapes, std::string_view covers) {
@@ -135,6 +164,8 @@ const Op op_linalg_multi_dot = {
     .infer = no_outputs,
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_multilinear,
     .saves_inputs = ~0U,
     .branches = {"vectors at the ends", "batches broadcast", "empty: zeros", "last first", "first first",
                  "overflow: inf"},

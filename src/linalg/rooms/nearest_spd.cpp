@@ -5,7 +5,11 @@
 #include "kernels/modular.hpp"
 #include "linalg/each.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_nearest_spd;
@@ -88,6 +92,7 @@ void nearest(Job<T>& job, const Dense<T>& given, DType to) {
   const Held held{e, to};
   v.ridge = 0;
   v.backward_error = 0;
+  v.kept = given.n;
   if (positive_definite(held(a))) return job.put(given);
   std::vector<R> w;
   Dense<T> z;
@@ -96,6 +101,7 @@ void nearest(Job<T>& job, const Dense<T>& given, DType to) {
     v.status = Status::not_converged;
     return;
   }
+  v.kept = std::count_if(w.begin(), w.end(), [](R value) { return value > 0; });
   for (R& value : w) value = std::max(value, R(0));
   Dense<T> x = recombined(z, w);
   v.ridge = least_shift(x, held);
@@ -115,6 +121,16 @@ void forward(Call& c) {
     const Hermitian<T> h(job.n, job.a, uplo);
     nearest(job, Dense<T>(job.n, job.n, {h.matrix.data(), job.n, 1}), c.key);
   });
+  keep_counts(c);
+}
+
+// Eigenvalues below 0 are cut off; the multiple of the identity that is added is rounding.
+Tensors vjp(const Backward& b) {
+  const Tensor& kept = b.residuals[0];
+  const Tensor cut = not_equal(kept[{ellipsis, 1}], b.shape(0).back());
+  if (!any_true(cut)) return {hermitian_cotangent(b.g(), b.attr(0))};
+  const Tensor a = meant_hermitian(b.in[0], b.attr(0));
+  return {hermitian_cotangent(spectral_cotangent(SpectralFunction::positive, kept, a, b.g()), b.attr(0))};
 }
 
 std::vector<Sample> samples() {
@@ -156,8 +172,8 @@ const Op op_linalg_nearest_spd = repaired({
     .attrs = {uplo_attr(), policy_attr()},
     .infer = infer_square,
     .forward = forward,
+    .vjp = vjp,
     .saves_inputs = 1,
-    .saves_outputs = 1,
     .branches = {"positive definite: itself", "indefinite", "semidefinite", "not symmetric: its symmetric part",
                  "one triangle", "negative definite", "a batch", "far from 1", "empty", "not finite"},
     .samples = samples,

@@ -1,8 +1,12 @@
 #include <cmath>
 
 #include "linalg/kept.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_pinv;
@@ -36,11 +40,14 @@ void run(const Tensor& a, const Factors* factors, Cutoff cutoff, Diagnosis::Stat
     kept.spectral(i, m, n, stack[i], [&](const Spectral<T>& svd) {
       v.method = Method::svd;
       v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
-      if (v.status != Status::ok)
+      v.kept = 0;
+      if (v.status != Status::ok) {
         std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
-      else
-        svd.apply(svd.truncated(cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0])), m, {identity.data(), m, 1},
-                  {to, m, 1});
+        return;
+      }
+      const double least = cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0]);
+      v.kept = svd.rank(least);
+      svd.apply(svd.truncated(least), m, {identity.data(), m, 1}, {to, m, 1});
     });
   });
 }
@@ -55,6 +62,7 @@ void forward(Call& c) {
   Result out(c.out[0], work);
   with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), cutoff, *state, out); });
   out.finish();
+  c.beside().residuals = {kept_values(state->batch, state->verdicts)};
   settle(c, std::move(state), policy_of(c, 2), "Look at the matrix: its singular values could not be found.");
 }
 
@@ -62,6 +70,25 @@ void flow(const FlowQuery& q, Visit visit) {
   const Dims& s = q.call.in[0].shape();
   const std::int64_t each = s[s.size() - 2] * s.back();
   flow_members(q, each, each, visit);
+}
+
+// F = A⁺ where no singular value was dropped: dF = −F dA F + F Fᴴ dAᴴ (1 − A F) + (1 − F A) dAᴴ Fᴴ F (Golub & Pereyra
+// 1973); else by the function of singular values that ran.
+Tensors vjp(const Backward& b) {
+  const Tensor &a = b.in[0], &f = b.out[0], &kept = b.residuals[0], turned = adjoint(b.g()), fh = adjoint(f);
+  const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back(), k = std::min(m, n);
+  if (k == 0) return {zeros_for(b.facts[0])};
+  const Tensor full = equal(kept[{ellipsis, 1}], k);
+  Tensor g, cut;
+  if (any_true(full)) {
+    g = negative(product(fh, b.g(), fh));
+    if (m > n)
+      g = add(g, product(subtract(identity(m, a.dtype()), matmul(a, f)), turned, matmul(f, fh)));
+    else if (n > m)
+      g = add(g, product(matmul(fh, f), turned, subtract(identity(n, a.dtype()), matmul(f, a))));
+  }
+  if (any_true(logical_not(full))) cut = spectral_cotangent(SpectralFunction::reciprocals, kept, a, turned);
+  return {!cut.defined() ? g : !g.defined() ? cut : where(each(full), g, cut)};
 }
 
 std::vector<Sample> samples() {
@@ -102,6 +129,7 @@ const Op op_linalg_pinv = {
     .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"tall", "wide", "a batch", "rank deficient", "rtol drops a singular value",

@@ -1,8 +1,11 @@
 #include <cmath>
 
 #include "linalg/each.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/spectral.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_polar;
@@ -58,6 +61,40 @@ void forward(Call& c) {
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) { decompose(job, right); });
 }
 
+// Of a tall A = U P, Uᴴ U = 1: dU = U Ω + (1 − U Uᴴ) dA P⁻¹ with Ω P + P Ω = Uᴴ dA − dAᴴ U. Nothing is divided by a
+// difference of singular values.
+Tensor isometry_cotangent(const Tensor& a, const Tensor& u, const Tensor& g) {
+  const Tensor uh = adjoint(u), p = hermitian(matmul(uh, a)), inner = matmul(uh, g);
+  const Tensor k = subtract(inner, adjoint(inner));  // twice its skew part
+  const auto [turn, diagnosis] = diagnosed::solve_sylvester(p, p, k);
+  for (std::int64_t i = 0; i < diagnosis.size(); ++i)
+    if (diagnosis.status(i) == Status::singular)
+      no_derivative_here("a matrix has (nearly) no full rank: its polar factors have no derivative.",
+                         "Use svd_apply or low_rank, or add what makes the rank full.");
+  Tensor own = matmul(u, turn);
+  if (u.shape()[u.shape().size() - 2] != u.shape().back()) {
+    const Tensor outside = subtract(g, matmul(u, inner));
+    own = add(own, adjoint(diagnosed::solve(p, adjoint(outside)).value));
+  }
+  return own;
+}
+
+// P = Uᴴ A (right) or A Uᴴ (left), so that its cotangent S goes to U as A S or S A, and to A as U S or S U.
+Tensors vjp(const Backward& b) {
+  const Tensor &a = b.in[0], &u = b.out[0];
+  if (a.size() == 0) return {zeros_for(b.facts[0])};
+  const bool right = b.attr(0).text() == "right", tall = a.shape()[a.shape().size() - 2] >= a.shape().back();
+  Tensor g = b.cotangents[0], direct;
+  if (b.cotangents[1].defined()) {
+    const Tensor s = hermitian(b.cotangents[1]);
+    g = sum_of(g, right ? matmul(a, s) : matmul(s, a));
+    direct = right ? matmul(u, s) : matmul(s, u);
+  }
+  const Tensor own =
+      tall ? isometry_cotangent(a, u, g) : adjoint(isometry_cotangent(adjoint(a), adjoint(u), adjoint(g)));
+  return {sum_of(own, direct)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -99,7 +136,9 @@ const Op op_linalg_polar = of_matrices({
     .outputs = {"U", "P"},
     .infer = infer,
     .forward = forward,
-    .saves_outputs = 3,
+    .vjp = vjp,
+    .saves_inputs = 1,
+    .saves_outputs = 1,
     .branches = {"left", "tall", "wide", "a batch", "far from 1", "rank deficient", "U is not determined", "empty",
                  "not finite"},
     .samples = samples,

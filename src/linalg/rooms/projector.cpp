@@ -1,7 +1,11 @@
 #include <cmath>
 
+#include "linalg/rules.hpp"
 #include "linalg/subspace.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_projector;
@@ -30,10 +34,26 @@ void forward(Call& c) {
       return;
     }
     const std::int64_t rank = rank_of(svd, cutoff);
+    job.verdict.kept = rank;
     judge_subspace(svd, rank, job.verdict);
     const Dense<T> basis(job.m, rank, svd.u());
     job.put(recombined(basis, std::vector<typename Dense<T>::Real>(static_cast<std::size_t>(rank), 1)));
   });
+  keep_counts(c);
+}
+
+// P = A A⁺ of a tall A of full rank: dP = (1 − P) dA A⁺ and its adjoint; else by the function of singular values that
+// ran. A full row rank stays what it is.
+Tensors vjp(const Backward& b) {
+  const Tensor &a = b.in[0], &kept = b.residuals[0];
+  const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
+  const auto all_are = [&](std::int64_t k) { return !any_true(not_equal(kept[{ellipsis, 1}], k)); };
+  if (a.size() == 0 || all_are(m)) return {zeros_for(b.facts[0])};
+  if (!all_are(n)) return {spectral_cotangent(SpectralFunction::projector, kept, a, b.g())};
+  const PinvOptions same{.rtol = b.attr(0) ? std::optional(b.attr(0).real()) : std::nullopt,
+                         .atol = b.attr(1).real()};
+  const Tensor outside = subtract(identity(m, a.dtype()), b.out[0]);
+  return {product(outside, add(b.g(), adjoint(b.g())), adjoint(diagnosed::pinv(a, same).value))};
 }
 
 std::vector<Sample> samples() {
@@ -69,6 +89,7 @@ const Op op_linalg_projector = of_matrices({
     .attrs = {rtol_attr(), atol_attr(), policy_attr()},
     .infer = infer,
     .forward = forward,
+    .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"tall", "wide", "rank deficient", "a batch", "rank 0", "rtol drops a singular value",

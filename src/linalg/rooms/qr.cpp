@@ -1,6 +1,7 @@
 #include "kernels/lapack.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/qr_rule.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
 
@@ -25,7 +26,8 @@ template <class T>
 Status factor(const MatrixSizes& s, std::int64_t width, kernels::View<T> a, T* q, T* r, std::int64_t* columns) {
   Prescaled<T> x(s.m, s.n, a);
   if (!x.finite) return Status::nonfinite_input;
-  std::vector<T> tau(static_cast<std::size_t>(s.k)), product(static_cast<std::size_t>(s.m * width));
+  std::vector<T> tau(static_cast<std::size_t>(s.k));
+  kernels::Buffer<T> product(std::max<std::int64_t>(s.m * width, 1));
   T* const f = x.data.data();
   const int info = columns ? lapack::qr_pivoted<T>(s.m, s.n, f, s.m, columns, tau.data())
                            : lapack::qr<T>(s.m, s.n, f, s.m, tau.data());
@@ -66,6 +68,7 @@ void forward(Call& c) {
   with_float(work, [&]<class T>(T) { run<T>(s, a, *state, q, r, c.out[0].shape().back(), order); });
   q.finish();
   r.finish();
+  c.beside().keeps_after = true;
   settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: it could not be factored.");
 }
 
@@ -118,6 +121,7 @@ const Op op_linalg_qr = factorisation({
         "The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may "
         "have any sign.",
     .outputs = {"Q", "R"},
+    .vjp = vjp_qr,
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_qr); },
 });
@@ -128,6 +132,7 @@ const Op op_linalg_qr_pivoted = factorisation({
         "The factors x[:, P] = Q R of each matrix with its columns in the order P, in which the diagonal of R falls "
         "in size: small last ones tell of dependent columns.",
     .outputs = {"Q", "R", "P"},
+    .vjp = vjp_qr,
     .saves_outputs = 7,
     .samples = [] { return samples(op_linalg_qr_pivoted); },
 });

@@ -98,7 +98,9 @@ const Op op_linalg_schur = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow_matrices,
-    .saves_outputs = 3,
+    .no_derivative =
+        "T and Z rest on the order of eigenvalues and on a basis, both arbitrary; eig and functions of matrices have "
+        "a derivative",
     .branches = {"complex output", "a pair of complex eigenvalues", "a batch", "near overflow", "empty",
                  "not finite"},
     .samples = samples,

@@ -1,5 +1,9 @@
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "linalg/system_rule.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_solve;
@@ -34,6 +38,11 @@ void flow(const FlowQuery& q, Visit visit) {
 
 std::vector<Attr> plain(Attr if_ill = "raise", Attr ridge = {}, Attr method = "auto") {
   return {if_ill, ridge, 0.0, 0.0, "detect", Attr(), false, Attr(), Attr(), "normal", method};
+}
+
+Tensors vjp(const Backward& b) {
+  const SystemCotangents c = system_cotangents(b, b.in[1]);
+  return {c.matrix, c.right};
 }
 
 std::vector<Sample> samples() {
@@ -82,7 +91,8 @@ const Op op_linalg_solve = {
     .takes_out = true,
     .notes = Notes::gives,
     .flow = flow,
-    .saves_inputs = 1,
+    .vjp = vjp,
+    .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"a vector", "batches broadcast", "triangular", "positive definite", "badly scaled", "empty",
                  "singular", "singular: pinv", "ridge", "a method", "not positive definite"},

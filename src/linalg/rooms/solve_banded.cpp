@@ -3,8 +3,14 @@
 #include "linalg/banded.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/members.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_solve_banded;
@@ -89,6 +95,48 @@ void flow(const FlowQuery& q, Visit visit) {
       if (const std::int64_t i = j + d - band.above; i >= 0 && i < p.n) visit((member * band.width() + d) * p.n + j);
 }
 
+// y[…, j] = x[…, j + shift] along the last axis, 0 from beyond its ends.
+Tensor shifted(const Tensor& x, std::int64_t shift) {
+  const std::int64_t n = x.shape().back(), gap = std::min(std::abs(shift), n);
+  Dims shape = x.shape();
+  shape.back() = gap;
+  const Tensor zero = zeros(shape, {.dtype = x.dtype()});
+  return shift >= 0 ? concat({x[{ellipsis, slice(gap, none)}], zero}, {.axis = -1})
+                    : concat({zero, x[{ellipsis, slice(0, n - gap)}]}, {.axis = -1});
+}
+// Rows, one after the other, as the rows of a matrix.
+Tensor stacked(std::vector<Tensor> rows) {
+  Tensors all;
+  for (const Tensor& r : rows) all.push_back(expand_dims(r, {.axis = -2}));
+  return concat(all, {.axis = -2});
+}
+
+// Row r of Aᴴ's band is conj(row l + u − r of A's) moved by r − l. Of A's row r the cotangent is −Σ gᵢ conj(xⱼ) with
+// i = j + r − u.
+Tensors vjp(const Backward& b) {
+  const std::int64_t l = b.attr(0).integer(), u = b.attr(1).integer();
+  const bool vector = b.shape(1).size() == 1;
+  const Tensor &ab = b.in[0], g = as_columns(b.g(), vector), x = as_columns(b.out[0], vector);
+  if (ab.shape().back() == 0) return {zeros_for(b.facts[0]), zeros_for(b.facts[1])};
+  std::vector<Tensor> rows;
+  for (std::int64_t r = 0; r <= l + u; ++r)
+    rows.push_back(shifted(conj_of(ab[{ellipsis, l + u - r, slice()}]), r - l));
+  std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  std::swap(attrs[0], attrs[1]);
+  attrs[2] = "ignore";  // the verdict on A has been given
+  const Tensor band = stacked(rows);
+  const Tensor* const in[] = {&band, &g};
+  const Tensor right = call_diagnosed(op_linalg_solve_banded, Inputs(in), attrs, b.place).value[0];
+  Tensors all{{}, from_columns(right, vector)};
+  if (!b.wants(0)) return all;
+  rows.clear();
+  const Tensor turned = matrix_transpose(right), other = matrix_transpose(conj_of(x));
+  for (std::int64_t r = 0; r <= l + u; ++r)
+    rows.push_back(negative(sum(multiply(shifted(turned, r - u), other), {.axis = -2})));
+  all[0] = stacked(rows);
+  return all;
+}
+
 std::vector<Attr> plain(int below, int above, Attr if_ill = "raise") {
   return {below, above, if_ill, Attr(), Attr()};
 }
@@ -135,6 +183,7 @@ const Op op_linalg_solve_banded = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"corners are not read", "lower", "wider above", "diagonal", "batches broadcast", "badly scaled",

@@ -1,9 +1,13 @@
 #include "base/text.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/members.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/sylvester.hpp"
+#include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_solve_sylvester;
@@ -68,6 +72,16 @@ void flow(const FlowQuery& q, Visit visit) {
   for (std::int64_t e = 0; e < each; ++e) visit(member * each + e);
 }
 
+// Aᴴ Y + Y Bᴴ = g: of q Y, of a −Y xᴴ, of b −xᴴ Y.
+Tensors vjp(const Backward& b) {
+  const Tensor ah = adjoint(b.in[0]), bh = adjoint(b.in[1]), xh = adjoint(b.out[0]);
+  const Tensor* const in[] = {&ah, &bh, &b.g()};
+  std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  attrs[0] = "ignore";  // the verdict on the equation has been given
+  const Tensor y = call_diagnosed(op_linalg_solve_sylvester, Inputs(in), attrs, b.place).value[0];
+  return {negative(matmul(y, xh)), negative(matmul(xh, y)), y};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, std::vector<Dims> shapes, const std::vector<complex128>& a,
@@ -109,6 +123,7 @@ const Op op_linalg_solve_sylvester = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"complex eigenvalues", "batches broadcast", "near overflow", "empty", "a common eigenvalue"},

@@ -1,8 +1,15 @@
 #include "base/text.hpp"
 #include "linalg/members.hpp"
 #include "linalg/refine.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/reduce.hpp"
+#include "ops/shapes.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_solve_toeplitz;
@@ -85,6 +92,49 @@ void flow(const FlowQuery& q, Visit visit) {
   for (std::int64_t i = q.input == 2 ? 1 : 0; i < p.n; ++i) visit(member * p.n + i);
 }
 
+// Sums along the diagonals of square matrices: element n − 1 + k of the last axis that of diagonal k. Rows upside
+// down, padded to 2n and read 2n − 1 at a time: then diagonals stand in columns.
+Tensor diagonal_sums(const Tensor& x) {
+  const std::int64_t n = x.shape().back();
+  Dims shape = x.shape();
+  const Tensor padded =
+      concat({x[{ellipsis, slice(none, none, -1), slice()}], zeros(shape, {.dtype = x.dtype()})}, {.axis = -1});
+  shape.pop_back();
+  shape.back() = 2 * n * n;
+  const Tensor line = reshape(padded, shape)[{ellipsis, slice(0, 2 * n * n - n)}];
+  shape.back() = n;
+  shape.push_back(2 * n - 1);
+  return sum(reshape(line, shape), {.axis = -2});
+}
+
+// Tᴴ has the first column conj(r) and the first row conj(c).
+Tensors vjp(const Backward& b) {
+  const bool vector = b.shape(1).size() == 1, given = b.in.size() > 2 && b.in[2].defined();
+  const Tensor &c = b.in[0], g = as_columns(b.g(), vector), x = as_columns(b.out[0], vector);
+  const std::int64_t n = c.shape().back();
+  if (n == 0) return {zeros_for(b.facts[0]), zeros_for(b.facts[1]), {}};
+  const Tensor row = given ? b.in[2] : conj_of(c);
+  const Dims batch = broadcast(batch_of(c, 1), batch_of(row, 1));
+  const auto wide = [&](const Tensor& t) {
+    Dims shape = batch;
+    shape.push_back(t.shape().back());
+    return broadcast_to(t, shape);
+  };
+  const Tensor first = conj_of(
+                   concat({wide(c[{ellipsis, slice(0, 1)}]), wide(row[{ellipsis, slice(1, none)}])}, {.axis = -1})),
+               other = conj_of(c);
+  const Tensor* const in[] = {&first, &g, &other};
+  std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  attrs[0] = "ignore";  // the verdict on T has been given
+  const Tensor right = call_diagnosed(op_linalg_solve_toeplitz, Inputs(in), attrs, b.place).value[0];
+  const Tensor sums = negative(diagonal_sums(matmul(right, adjoint(x))));
+  const Tensor below = sums[{ellipsis, slice(n - 1, none, -1)}], above = sums[{ellipsis, slice(n, none)}];
+  Dims one = sums.shape();
+  one.back() = 1;
+  const Tensor beside = concat({zeros(one, {.dtype = sums.dtype()}), above}, {.axis = -1});
+  return {given ? below : add(below, conj_of(beside)), from_columns(right, vector), given ? beside : Tensor()};
+}
+
 std::vector<Attr> plain(Attr if_ill = "raise") {
   return {if_ill, Attr(), Attr()};
 }
@@ -134,6 +184,7 @@ const Op op_linalg_solve_toeplitz = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 5,
     .saves_outputs = 1,
     .branches = {"r[0] is not read", "symmetric: no r", "batches broadcast", "a leading minor is zero",

@@ -1,7 +1,11 @@
 #include "linalg/members.hpp"
 #include "linalg/refine.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_solve_triangular;
@@ -71,6 +75,23 @@ void flow(const FlowQuery& q, Visit visit) {
       if (form.reads(i, j)) visit((member * p.n + i) * p.n + j);
 }
 
+// Of b A⁻ᴴ g, of the triangle −(A⁻ᴴ g) xᴴ; where Aᴴ is solved with, A has the adjoint of that.
+Tensors vjp(const Backward& b) {
+  const bool lower = b.attr(0).flag(), turned = b.attr(1).flag(), unit = b.attr(2).flag();
+  const bool vector = b.shape(1).size() == 1;
+  std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  attrs[1] = !turned;
+  attrs[3] = "ignore";  // the verdict on A has been given
+  const Tensor g = as_columns(b.g(), vector), x = as_columns(b.out[0], vector);
+  const Tensor* const in[] = {&b.in[0], &g};
+  const Tensor right = call_diagnosed(op_linalg_solve_triangular, Inputs(in), attrs, b.place).value[0];
+  Tensors all{{}, from_columns(right, vector)};
+  if (!b.wants(0)) return all;
+  const Tensor own = negative(turned ? matmul(x, adjoint(right)) : matmul(right, adjoint(x)));
+  all[0] = lower ? tril(own, {.k = unit ? -1 : 0}) : triu(own, {.k = unit ? 1 : 0});
+  return all;
+}
+
 std::vector<Attr> plain(bool lower = false, bool adjoint = false, bool unit = false, Attr if_ill = "raise") {
   return {lower, adjoint, unit, if_ill, Attr(), Attr()};
 }
@@ -123,6 +144,7 @@ const Op op_linalg_solve_triangular = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
+    .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"the other triangle is not read", "lower", "adjoint", "unit diagonal", "batches broadcast",

@@ -2,8 +2,11 @@
 
 #include "kernels/lapack.hpp"
 #include "linalg/each.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/schur_form.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_sqrtm;
@@ -113,6 +116,15 @@ void forward(Call& c) {
   });
 }
 
+// X dX + dX X = dA.
+Tensors vjp(const Backward& b) {
+  const Tensor x = adjoint(b.out[0]);
+  return {diagnosed::solve_sylvester(x, x, b.g()).value};
+}
+Tensors jvp(const Forward& f) {
+  return {diagnosed::solve_sylvester(f.out[0], f.out[0], f.tangents[0]).value};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
@@ -156,6 +168,8 @@ const Op op_linalg_sqrtm = of_matrices({
     .attrs = {policy_attr()},
     .infer = infer_square,
     .forward = forward,
+    .vjp = vjp,
+    .jvp = jvp,
     .saves_outputs = 1,
     .branches = {"positive definite", "a negative eigenvalue", "complex eigenvalues", "triangular", "a batch",
                  "semidefinite", "far from 1", "no real root: nan", "no root: nan", "empty", "not finite"},

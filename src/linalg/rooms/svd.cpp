@@ -5,6 +5,7 @@
 #include "linalg/members.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
+#include "linalg/spectral_rules.hpp"
 #include "linalg/system.hpp"
 #include "ops/reduce.hpp"
 
@@ -93,6 +94,7 @@ void forward(Call& c, Parts parts, std::size_t first) {
   for (std::size_t i = 0; i < c.out.size(); ++i)  // S is real
     results.emplace_back(c.out[i], c.out.size() == 1 || i == 1 ? real_of(work) : work);
   with_float(work, [&]<class T>(T) { run<T>(s, a, *state, parts, options.high, results, bounds); });
+  if (parts != Parts::values) c.beside().keeps_after = true;
   const std::size_t at = parts == Parts::values ? 0 : 1;
   for (Result& r : results) r.finish();
   if (real_of(work) != real_of(c.key))
@@ -144,6 +146,7 @@ const Op op_linalg_svd = decomposition({
     .outputs = {"U", "S", "Vh"},
     .infer = infer_svd,
     .forward = [](Call& c) { forward(c, c.attr(0).flag() ? Parts::full : Parts::thin, 1); },
+    .vjp = vjp_svd,
     .saves_outputs = 7,
     .samples = [] { return samples(op_linalg_svd, true); },
 });
@@ -154,6 +157,7 @@ const Op op_linalg_svdvals = decomposition({
     .attrs = decomposition_attrs(),
     .infer = infer_values,
     .forward = [](Call& c) { forward(c, Parts::values, 0); },
+    .vjp = vjp_svdvals,
     .saves_inputs = 1,
     .samples = [] { return samples(op_linalg_svdvals, false); },
 });

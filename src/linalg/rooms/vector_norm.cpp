@@ -4,9 +4,12 @@
 #include "base/text.hpp"
 #include "kernels/norms.hpp"
 #include "kernels/scan.hpp"
+#include "linalg/rules.hpp"
+#include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/moves.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_vector_norm;
@@ -73,6 +76,27 @@ void forward(Call& c) {
   forward_general(c, p);
 }
 
+// ∂‖x‖/∂x = (x/|x|) (|x|/‖x‖)^(p−1); 0 at 0, and even shares among the largest (p = inf).
+Tensors vjp(const Backward& b) {
+  const Tensor& x = b.in[0];
+  const double p = b.attr(2).real();
+  if (x.size() == 0 || p == 0) return {zeros_for(b.facts[0])};
+  const Tensor g = spread(b, b.g()), y = spread(b, b.out[0]);
+  if (p == 1) return {multiply(sign(x), g)};
+  if (std::isinf(p)) {
+    const Tensor mark = equal(abs(x), y);
+    const OptionalInts axes = b.attr(0) ? OptionalInts(Ints(b.attr(0).ints())) : OptionalInts();
+    const Tensor share = sum(astype(mark, g.dtype()), {.axis = axes, .keepdims = true});
+    return {multiply(sign(x), where(mark, divide(g, share), 0))};
+  }
+  const Tensor zero = equal(y, 0), size = where(zero, 1, y);
+  if (p == 2) return {multiply(divide(x, size), g)};
+  const Tensor part = divide(abs(x), size);
+  const Tensor own =
+      p > 2 ? multiply(divide(x, size), pow(part, p - 2)) : multiply(sign(x), pow(where(zero, 1, part), p - 1));
+  return {multiply(where(zero, 0, own), g)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all = reduction_samples(op_linalg_vector_norm, {3, -4, 0.5, 1.25, 0, -2}, {2.0});
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, double ord,
@@ -109,6 +133,7 @@ const Op op_linalg_vector_norm = {
     .infer = infer,
     .forward = forward,
     .flow = flow_reduction,
+    .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"ord 1", "ord 0: how many are not zero", "ord inf: the largest", "ord -inf: the smallest",

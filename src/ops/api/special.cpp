@@ -10,6 +10,7 @@ extern const Op op_erf;
 extern const Op op_erfc;
 extern const Op op_exp2;
 extern const Op op_lgamma;
+extern const Op op_polygamma;
 
 Tensor cbrt(const In& x, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
@@ -39,6 +40,11 @@ Tensor exp2(const In& x, std::source_location where) {
 Tensor lgamma(const In& x, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   return call1(op_lgamma, Inputs(in), Attrs(), Place(where));
+}
+
+Tensor polygamma(const In& n, const In& x, std::source_location where) {
+  const Tensor* const in[] = {&n.tensor(), &x.tensor()};
+  return call1(op_polygamma, Inputs(in), Attrs(), Place(where));
 }
 
 }  // namespace wp

@@ -7,6 +7,7 @@ namespace wp {
 extern const Op op_all;
 extern const Op op_any;
 extern const Op op_diff;
+extern const Op op_stop_gradient;
 
 Tensor all(const In& x, const AllOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
@@ -24,6 +25,11 @@ Tensor diff(const In& x, const In& prepend, const In& append, const DiffOptions&
   const Tensor* const in[] = {&x.tensor(), &prepend.tensor(), &append.tensor()};
   const Attr attrs[] = {Attr(options.axis), Attr(options.n)};
   return call1(op_diff, Inputs(in), attrs, Place(where));
+}
+
+Tensor stop_gradient(const In& x, std::source_location where) {
+  const Tensor* const in[] = {&x.tensor()};
+  return call1(op_stop_gradient, Inputs(in), Attrs(), Place(where));
 }
 
 }  // namespace wp

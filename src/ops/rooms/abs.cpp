@@ -1,8 +1,10 @@
 #include <algorithm>
 
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_abs;
@@ -51,6 +53,22 @@ constexpr simd::Loops loops = [] {
   return all;
 }();
 
+// ‖·‖ has the subgradient 0 at 0: sign(0). Of complex x the cotangent is g x/|x|, the tangent Re(conj(x/|x|) t).
+struct Back {
+  template <class T>
+  WP_FN T apply(T g, T x) {
+    return x > T(0) ? g : x < T(0) ? -g : T(0) * g;
+  }
+};
+constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
+Tensors vjp(const Backward& b) {
+  const Tensor at_once = vjp_fused(b, fused);
+  return {at_once.defined() ? at_once : multiply(b.g(), sign(b.in[0]))};
+}
+Tensors jvp(const Forward& f) {
+  return {real(multiply(conj_of(sign(f.in[0])), f.tangents[0]))};
+}
+
 std::vector<Sample> samples() {
   return elementwise_samples(
       op_abs,
@@ -65,8 +83,9 @@ const Op op_abs = elementwise({
     .doc = "|x|, element by element; of complex numbers the modulus, real. The least signed integer wraps around.",
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
+    .vjp = vjp,
+    .jvp = jvp,
     .saves_inputs = 1,
-    .saves_outputs = 1,
     .branches = {"the least i8: wraps", "x = -inf"},
     .samples = samples,
 });

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_acosh;
@@ -35,6 +37,8 @@ const Op op_acosh = elementwise({
     .domain = "x >= 1",
     .inside = [](std::span<const double> v) { return v[0] >= 1; },
     .advice = "Where rounding took x just below 1, clip it: acosh(clip(x, 1)).",
+    .partial = [](const Saved& s,
+                  std::size_t) { return reciprocal(multiply(sqrt(subtract(s.in[0], 1)), sqrt(add(s.in[0], 1)))); },
     .saves_inputs = 1,
     .branches = {"x < 1: nan", "x = inf"},
     .samples = samples,

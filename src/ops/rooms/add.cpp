@@ -1,4 +1,6 @@
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_add;
@@ -28,6 +30,11 @@ const Op op_add = elementwise({
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
     .operator_ = "+",
     .loops = &loops,
+    .vjp =
+        [](const Backward& b) {
+          return Tensors{b.g(), b.g()};
+        },
+    .jvp = jvp_linear,
     .saves_inputs = 0,
     .samples = samples,
 });

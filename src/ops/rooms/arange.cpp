@@ -164,7 +164,7 @@ const Op op_arange = {
     .forward = forward,
     .notes = Notes::gives,
     .flow = flow_nothing,
-    .no_derivative = "its values do not depend on any argument that could be differentiated",
+    .no_derivative = "its values do not depend on any argument that could be differentiated.",
     .branches = {"stop only", "step < 0", "empty", "reals", "stop - start overflows", "beyond i64"},
     .samples = samples,
 };

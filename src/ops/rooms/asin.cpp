@@ -1,6 +1,8 @@
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_asin;
@@ -27,6 +29,8 @@ const Op op_asin = elementwise({
     .domain = "-1 <= x <= 1",
     .inside = [](std::span<const double> v) { return v[0] >= -1 && v[0] <= 1; },
     .advice = "Where rounding took x just outside, clip it: asin(clip(x, -1, 1)).",
+    .partial = [](const Saved& s,
+                  std::size_t) { return reciprocal(multiply(sqrt(subtract(1, s.in[0])), sqrt(add(s.in[0], 1)))); },
     .saves_inputs = 1,
     .branches = {"|x| > 1: nan"},
     .samples = samples,

@@ -6,9 +6,11 @@
 #include "kernels/convert.hpp"
 #include "kernels/scan.hpp"
 #include "kernels/walk.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/moves.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_astype;
@@ -130,6 +132,8 @@ const Op op_astype = {
     .infer = infer,
     .forward = forward,
     .flow = flow_elementwise,
+    .vjp = [](const Backward& b) { return Tensors{b.g()}; },
+    .jvp = jvp_linear,
     .branches = {"inf and nan", "overflow: inf", "nan to bool", "same dtype, no copy"},
     .samples = samples,
 };

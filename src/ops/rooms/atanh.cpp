@@ -1,6 +1,8 @@
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_atanh;
@@ -34,6 +36,8 @@ const Op op_atanh = elementwise({
     .inside = [](std::span<const double> v) { return v[0] > -1 && v[0] < 1; },
     .advice =
         "Clip x to below 1 in magnitude, by the distance that its meaning allows: atanh(clip(x, -0.9999, 0.9999)).",
+    .partial = [](const Saved& s,
+                  std::size_t) { return multiply(reciprocal(subtract(1, s.in[0])), reciprocal(add(s.in[0], 1))); },
     .saves_inputs = 1,
     .branches = {"|x| = 1: inf", "|x| > 1: nan"},
     .samples = samples,

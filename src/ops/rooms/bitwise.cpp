@@ -78,7 +78,7 @@ Op bitwise(std::string_view name, std::string_view sign, std::string_view doc, c
       .params = std::move(params),
       .operator_ = sign,
       .loops = &loops,
-      .no_derivative = "the result is an integer or bool",
+      .no_derivative = "the result is an integer or bool: it changes by jumps only.",
       .branches = std::move(branches),
       .samples = samples,
   });

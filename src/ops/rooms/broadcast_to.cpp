@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_broadcast_to;
@@ -54,6 +56,8 @@ const Op op_broadcast_to = {
     .forward = broadcast_one,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors{b.g()}; },
+    .jvp = jvp_linear,
     .branches = {"empty"},
     .samples = to_samples,
 };
@@ -68,6 +72,8 @@ const Op op_broadcast_arrays = {
     .forward = broadcast_all,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors(b.cotangents.begin(), b.cotangents.end()); },
+    .jvp = jvp_linear,
     .samples = arrays_samples,
 };
 

@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_cbrt;
@@ -22,6 +24,7 @@ const Op op_cbrt = elementwise({
     .params = {{"x", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return reciprocal(multiply(3, square(s.out[0]))); },
     .saves_outputs = 1,
     .branches = {"x = inf"},
     .samples = samples,

@@ -72,7 +72,7 @@ Op question(std::string_view name, std::string_view doc, const simd::Loops& loop
       .params = {{"x", kinds::numeric}},
       .loops = &loops,
       .notes = Notes::drops,
-      .no_derivative = "the result is bool",
+      .no_derivative = "the result is bool: it changes by jumps only.",
       .branches = {"inf", "nan"},
       .samples = samples,
   });

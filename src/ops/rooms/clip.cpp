@@ -2,7 +2,10 @@
 
 #include "base/text.hpp"
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_clip;
@@ -69,6 +72,17 @@ void forward(Call& c) {
   walk_elementwise(c, table[static_cast<std::size_t>(c.key == f16 || c.key == bf16 ? f32 : c.key)]);
 }
 
+// As minimum(maximum(x, min), max): what is equal shares evenly.
+Tensor partial(const Saved& s, std::size_t i) {
+  const DType d = s.output(0).dtype;
+  const Tensor &x = s.in[0], &low = s.in[1], &high = s.in[2];
+  const Tensor raised = low.defined() ? maximum(x, low) : x;
+  if (i == 2) return share(raised, high, d);
+  const Tensor below = high.defined() ? share(high, raised, d) : ones({}, {.dtype = d});
+  if (!low.defined()) return below;
+  return multiply(below, i == 0 ? share(x, low, d) : share(low, x, d));
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all = elementwise_samples(op_clip, {{{5, 2, 9}},
                                                           {{1, 3, 9}, "below"},
@@ -106,6 +120,9 @@ const Op op_clip = {
     .notes = Notes::moves,
     .flow = flow_elementwise,
     .carriers = carriers_equal,
+    .vjp = vjp_partials,
+    .jvp = jvp_partials,
+    .partial = partial,
     .saves_inputs = 7,
     .branches = {"below", "above", "min > max: max", "inf", "nan", "min only", "max only", "no bounds"},
     .samples = samples,

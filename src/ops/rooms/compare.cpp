@@ -65,7 +65,7 @@ Op comparison(std::string_view name, std::string_view sign, std::string_view doc
       .operator_ = sign,
       .loops = &loops<F, T>,
       .notes = Notes::judges,
-      .no_derivative = "the result is bool",
+      .no_derivative = "the result is bool: it changes by jumps only.",
       .branches = {"zeros of both signs", "inf", "nan"},
       .samples = samples,
   });

@@ -1,7 +1,9 @@
 #include <cmath>
 
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_conj, op_real, op_imag;
@@ -43,11 +45,15 @@ void flow_imag(const FlowQuery& q, Visit visit) {
   if (is_complex(q.call.in[0].dtype())) flow_elementwise(q, visit);
 }
 
+Tensors imaginary(const Backward& b) {
+  return {is_complex(b.dtype(0)) ? multiply(b.g(), complex128(0, 1)) : Tensor()};
+}
+
 std::vector<Sample> samples(const Op& op) {
   return elementwise_samples(op, {{{3}}, {{-0.5}}, {{-0.0}}, {{HUGE_VAL}, "x = inf"}, {{NAN}}},
                              {{{1, 2}}, {{-0.5, 0}}, {{0, -7}}, {{HUGE_VAL, 1}}, {{1, NAN}}});
 }
-Op part(std::string_view name, std::string_view doc, const simd::Loops& loops, Flow flow,
+Op part(std::string_view name, std::string_view doc, const simd::Loops& loops, Flow flow, Vjp vjp,
         std::vector<Sample> (*samples)()) {
   return elementwise({
       .name = name,
@@ -57,16 +63,20 @@ Op part(std::string_view name, std::string_view doc, const simd::Loops& loops, F
       .loops = &loops,
       .notes = Notes::moves,
       .flow = flow,
+      .vjp = vjp,
+      .jvp = jvp_linear,
       .branches = {"x = inf"},
       .samples = samples,
   });
 }
 }  // namespace
 
-const Op op_conj = part("conj", "The complex conjugate of x, element by element; real numbers as they are.",
-                        conj_loops, flow_elementwise, [] { return samples(op_conj); });
-const Op op_real = part("real", "The real part of x, element by element; real numbers as they are.", real_loops,
-                        flow_elementwise, [] { return samples(op_real); });
+const Op op_conj = part(
+    "conj", "The complex conjugate of x, element by element; real numbers as they are.", conj_loops, flow_elementwise,
+    [](const Backward& b) { return Tensors{conj_of(b.g())}; }, [] { return samples(op_conj); });
+const Op op_real = part(
+    "real", "The real part of x, element by element; real numbers as they are.", real_loops, flow_elementwise,
+    [](const Backward& b) { return Tensors{b.g()}; }, [] { return samples(op_real); });
 const Op op_imag = part("imag", "The imaginary part of x, element by element; 0 for real numbers.", imag_loops,
-                        flow_imag, [] { return samples(op_imag); });
+                        flow_imag, imaginary, [] { return samples(op_imag); });
 }  // namespace wp

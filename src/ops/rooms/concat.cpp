@@ -1,6 +1,8 @@
 #include "base/pool.hpp"
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/indices.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_concat;
@@ -89,6 +91,22 @@ void stack(Call& c) {
   join(c, parts, axis);
 }
 
+// Each array's part of g.
+Tensors concat_vjp(const Backward& b) {
+  const bool flat = !b.attr(0);
+  const auto axis = flat ? 0 : normal_axis(b.attr(0).integer(), static_cast<std::int64_t>(b.shape(0).size()));
+  Tensors all(b.in.size());
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::int64_t n = flat ? 1 : b.shape(i)[static_cast<std::size_t>(axis)];
+    if (flat)
+      for (const std::int64_t d : b.shape(i)) n *= d;
+    if (b.wants(i)) all[i] = reshape(part(b.g(), axis, at, at + n), b.shape(i));
+    at += n;
+  }
+  return all;
+}
+
 // Two arrays of each dtype.
 std::vector<Sample> pairs(const Dims& a, const Dims& b, const Attr& axis) {
   std::vector<Sample> all;
@@ -128,6 +146,8 @@ const Op op_concat = {
     .forward = concat,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = concat_vjp,
+    .jvp = jvp_linear,
     .branches = {"mixed dtypes", "axis = none: flattened"},
     .samples = concat_samples,
 };
@@ -142,6 +162,8 @@ const Op op_stack = {
     .forward = stack,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return unstack(b.g(), {.axis = b.attr(0).integer()}); },
+    .jvp = jvp_linear,
     .branches = {"mixed dtypes"},
     .samples = stack_samples,
 };

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_copysign;
@@ -12,6 +14,11 @@ struct Copysign {
   }
 };
 constexpr simd::Loops loops = simd::loops2<Copysign>(simd::RealFloats{});
+
+// |x1| has the subgradient 0 at 0; x2 matters by jumps only.
+Tensor partial(const Saved& s, std::size_t i) {
+  return i == 0 ? multiply(sign(s.in[0]), copysign(1, s.in[1])) : Tensor();
+}
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_copysign, {{{7, -2}},
@@ -37,6 +44,7 @@ const Op op_copysign = elementwise({
     .loops = &loops,
     .notes = Notes::moves,
     .integer_as_float = kinds::integer,
+    .partial = partial,
     .saves_inputs = 3,
     .branches = {"x2 = 0", "x2 = -0", "x1 = inf", "x2 = inf", "x1 = nan", "x2 = nan"},
     .samples = samples,

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_cos;
@@ -10,6 +12,7 @@ namespace {
 
 constexpr simd::Loops loops =
     simd::join(simd::math_loops<simd::Fn::cos>(), kernels::complex_loops<kernels::complex_cos>());
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::cos_slope>();
 
 std::vector<Sample> samples() {
   return elementwise_samples(
@@ -25,6 +28,8 @@ const Op op_cos = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return negative(sin(s.in[0])); },
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"x = inf: nan"},
     .samples = samples,

@@ -3,9 +3,11 @@
 
 #include "base/text.hpp"
 #include "kernels/types.hpp"
+#include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/moves.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_diff;
@@ -118,6 +120,28 @@ void flow(const FlowQuery& q, Visit visit) {
     visit(c.in[q.input].ndim() == 0 ? 0 : (before * own + p - begin) * inner + after);
 }
 
+// The adjoint of Δ is −Δ of g with zeros around it; n times. Its parts belong to prepend, x and append.
+Tensors vjp(const Backward& b) {
+  const auto ndim = static_cast<std::int64_t>(b.shape(kX).size());
+  const std::int64_t axis = normal_axis(b.attr(kAxis).integer(), ndim), n = b.attr(kN).integer();
+  const auto a = static_cast<std::size_t>(axis);
+  Dims pad = b.g().shape();
+  Tensors all(b.in.size());
+  if (pad[a] == 0) return all;
+  pad[a] = n;
+  const Tensor none = zeros_for({pad, b.g().dtype()});
+  Tensor whole =
+      diff(concat({none, b.g(), none}, {.axis = axis}), std::nullopt, std::nullopt, {.axis = axis, .n = n});
+  if (n % 2) whole = negative(whole);
+  std::int64_t at = 0;
+  for (const std::size_t i : kOrder) {
+    const std::int64_t own = i != kX && !b.in[i].defined() ? 0 : b.shape(i).empty() ? 1 : b.shape(i)[a];
+    if (b.wants(i)) all[i] = part(whole, axis, at, at + own);
+    at += own;
+  }
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all;
   const auto add = [&](std::vector<Tensor> in, std::int64_t axis, std::int64_t n, std::string_view covers = {}) {
@@ -160,6 +184,9 @@ const Op op_diff = {
     .infer = infer,
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_linear,
+    .saves_inputs = 6,
     .branches = {"n > 1", "n = 0: x", "n beyond the length: empty", "prepend", "append",
                  "unsigned integers wrap around"},
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_divide;
@@ -42,6 +44,8 @@ const Op op_divide = elementwise({
     .domain = "x2 != 0",
     .inside = [](std::span<const double> v) { return v[1] != 0; },
     .advice = "Mask the input, not the result: x1 / where(x2 != 0, x2, 1).",
+    .partial = [](const Saved& s,
+                  std::size_t i) { return i == 0 ? reciprocal(s.in[1]) : negative(divide(s.out[0], s.in[1])); },
     .saves_inputs = 2,
     .saves_outputs = 1,
     .branches = {"x2 = 0: inf", "x2 = -0: -inf", "0 / 0: nan", "overflow: inf", "x2 = inf", "inf / inf: nan"},

@@ -4,6 +4,7 @@
 
 #include "kernels/scan.hpp"
 #include "kernels/walk.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
 #include "ops/products.hpp"
 #include "ops/subscripts.hpp"
@@ -335,6 +336,8 @@ const Op op_einsum = {
     .infer = infer,
     .forward = forward,
     .flow = flow,
+    .vjp = einsum_vjp,
+    .jvp = jvp_multilinear,
     .saves_inputs = ~0U,
     .branches = {"the result is implied", "a repeated index: diagonal", "axes under dots broadcast",
                  "one operand is summed", "no index is summed", "an index in both and in the result",

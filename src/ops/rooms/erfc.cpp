@@ -1,7 +1,10 @@
 #include <cmath>
+#include <numbers>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_erfc;
@@ -23,6 +26,8 @@ const Op op_erfc = elementwise({
     .params = {{"x", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s,
+                  std::size_t) { return multiply(-2 * std::numbers::inv_sqrtpi, exp(negative(square(s.in[0])))); },
     .saves_inputs = 1,
     .branches = {"underflow: 0", "x = inf"},
     .samples = samples,

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_exp;
@@ -10,6 +12,14 @@ namespace {
 
 constexpr simd::Loops loops =
     simd::join(simd::math_loops<simd::Fn::exp>(), kernels::complex_loops<kernels::complex_exp>());
+
+struct Back {
+  template <class T>
+  WP_FN T apply(T g, T y) {
+    return g * y;
+  }
+};
+constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_exp,
@@ -35,6 +45,8 @@ const Op op_exp = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return s.out[0]; },
+    .fused = &fused,
     .saves_outputs = 1,
     .branches = {"overflow: inf", "underflow: 0", "x = inf", "x = -inf"},
     .samples = samples,

@@ -1,7 +1,10 @@
 #include <cmath>
+#include <numbers>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_exp2;
@@ -30,6 +33,7 @@ const Op op_exp2 = elementwise({
     .params = {{"x", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return multiply(std::numbers::ln2, s.out[0]); },
     .saves_outputs = 1,
     .branches = {"overflow: inf", "underflow: 0", "x = inf", "x = -inf"},
     .samples = samples,

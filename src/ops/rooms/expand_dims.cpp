@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_expand_dims;
@@ -59,6 +61,8 @@ const Op op_expand_dims = {
     .forward = expand,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors{reshape(b.g(), b.shape(0))}; },
+    .jvp = jvp_linear,
     .samples = expand_samples,
 };
 
@@ -72,6 +76,8 @@ const Op op_squeeze = {
     .forward = squeeze,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors{reshape(b.g(), b.shape(0))}; },
+    .jvp = jvp_linear,
     .samples = squeeze_samples,
 };
 

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_expm1;
@@ -10,6 +12,7 @@ namespace {
 
 constexpr simd::Loops loops =
     simd::join(simd::math_loops<simd::Fn::expm1>(), kernels::complex_loops<kernels::complex_expm1>());
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::expm1_slope>();
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_expm1,
@@ -34,7 +37,9 @@ const Op op_expm1 = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
-    .saves_outputs = 1,
+    .partial = [](const Saved& s, std::size_t) { return exp(s.in[0]); },
+    .fused = &fused,
+    .saves_inputs = 1,
     .branches = {"overflow: inf", "x = inf", "x = -inf"},
     .samples = samples,
 });

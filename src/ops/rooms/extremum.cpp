@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_maximum, op_minimum;
@@ -22,7 +24,8 @@ std::vector<Sample> samples(const Op& op) {
                                   {{1, NAN}, "nan"},
                                   {{NAN, HUGE_VAL}, "nan"}});
 }
-Op extremum(std::string_view name, std::string_view doc, const simd::Loops& loops, std::vector<Sample> (*samples)()) {
+Op extremum(std::string_view name, std::string_view doc, const simd::Loops& loops, Partial partial,
+            std::vector<Sample> (*samples)()) {
   return elementwise({
       .name = name,
       .group = "element-wise",
@@ -31,6 +34,7 @@ Op extremum(std::string_view name, std::string_view doc, const simd::Loops& loop
       .loops = &loops,
       .notes = Notes::moves,
       .carriers = carriers_equal,
+      .partial = partial,
       .saves_inputs = 3,
       .branches = {"equal", "zeros of both signs", "inf", "nan"},
       .samples = samples,
@@ -38,10 +42,12 @@ Op extremum(std::string_view name, std::string_view doc, const simd::Loops& loop
 }
 }  // namespace
 
-const Op op_maximum =
-    extremum("maximum", "The larger of x1 and x2, element by element; NaN if either is. +0 is larger than -0.",
-             maximum_loops, [] { return samples(op_maximum); });
-const Op op_minimum =
-    extremum("minimum", "The smaller of x1 and x2, element by element; NaN if either is. -0 is smaller than +0.",
-             minimum_loops, [] { return samples(op_minimum); });
+const Op op_maximum = extremum(
+    "maximum", "The larger of x1 and x2, element by element; NaN if either is. +0 is larger than -0.", maximum_loops,
+    [](const Saved& s, std::size_t i) { return share(s.in[i], s.in[1 - i], s.output(0).dtype); },
+    [] { return samples(op_maximum); });
+const Op op_minimum = extremum(
+    "minimum", "The smaller of x1 and x2, element by element; NaN if either is. -0 is smaller than +0.",
+    minimum_loops, [](const Saved& s, std::size_t i) { return share(s.in[1 - i], s.in[i], s.output(0).dtype); },
+    [] { return samples(op_minimum); });
 }  // namespace wp

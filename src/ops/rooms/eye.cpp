@@ -56,7 +56,7 @@ const Op op_eye = {
     .forward = forward,
     .notes = Notes::gives,
     .flow = flow_nothing,
-    .no_derivative = "its values do not depend on any argument that could be differentiated",
+    .no_derivative = "its values do not depend on any argument that could be differentiated.",
     .branches = {"k > 0", "k < 0", "k outside"},
     .samples = samples,
 };

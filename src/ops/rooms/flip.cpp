@@ -1,4 +1,6 @@
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_flip;
@@ -37,6 +39,9 @@ const Op op_flip = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp =
+        [](const Backward& b) { return Tensors{b.attr(0) ? flip(b.g(), {.axis = b.attr(0).ints()}) : flip(b.g())}; },
+    .jvp = jvp_linear,
     .branches = {"all axes", "empty"},
     .samples = samples,
 };

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_floor_divide;
@@ -59,6 +61,11 @@ void forward(Call& c) {
     forward_elementwise(c);
 }
 
+// Steps: the slope is 0.
+Tensor partial(const Saved&, std::size_t) {
+  return {};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all = elementwise_samples(op_floor_divide, {{{7, 2}},
                                                                   {{6, 3}},
@@ -98,6 +105,7 @@ const Op op_floor_divide = elementwise({
     .domain = "x2 != 0",
     .inside = [](std::span<const double> v) { return v[1] != 0; },
     .advice = "Mask the input, not the result: floor_divide(x1, where(x2 != 0, x2, 1)).",
+    .partial = partial,
     .branches = {"the least i8 by -1: wraps", "x2 = 0: inf", "0 / 0: nan", "x1 = inf", "x2 = inf",
                  "x2 = inf, other sign: -0"},
     .samples = samples,

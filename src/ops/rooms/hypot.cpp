@@ -1,13 +1,21 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_hypot;
 namespace {
 
 constexpr simd::Loops loops = simd::math_loops<simd::Fn::hypot>();
+
+// x/y, the subgradient 0 at the origin.
+Tensor partial(const Saved& s, std::size_t i) {
+  const Tensor &y = s.out[0], origin = equal(y, 0);
+  return where(origin, 0, divide(s.in[i], where(origin, 1, y)));
+}
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_hypot, {{{3, 4}},
@@ -31,6 +39,7 @@ const Op op_hypot = elementwise({
     .params = {{"x1", kinds::real}, {"x2", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = partial,
     .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"one is 0", "overflow: inf", "one is inf"},

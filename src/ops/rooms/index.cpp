@@ -1,6 +1,8 @@
 #include "wellposed/index.hpp"
+#include "ops/derivative.hpp"
 #include "ops/selection.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_index;
@@ -20,6 +22,12 @@ void flow(const FlowQuery& q, Visit visit) {
   const Tensor& list = q.call.in[q.input];
   if (list.dtype() != DType::boolean) return visit(broadcast_element(entry, list.shape()));
   for (std::int64_t e = 0; e < list.size(); ++e) visit(e);
+}
+
+Tensors vjp(const Backward& b) {
+  const Tensors lists(b.in.begin() + 1, b.in.end());
+  const Tensor none = zeros_for({b.shape(0), b.g().dtype()});
+  return {index_set(none, b.g(), lists, b.attr(0).ints(), {.mode = lists.empty() ? "set" : "add"})};
 }
 
 std::vector<Sample> samples() {
@@ -74,6 +82,8 @@ const Op op_index = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .saves_inputs = ~1U,
     .branches = {"integers and slices: a view", "an index tensor", "a slice backwards", "ellipsis", "empty", "a mask",
                  "index tensors apart: their axes go in front", "index tensors side by side"},

@@ -1,9 +1,12 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
+#include "ops/moves.hpp"
 #include "ops/selection.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_index_set;
@@ -103,6 +106,22 @@ void flow(const FlowQuery& q, Visit visit) {
   }
 }
 
+// x keeps what was not written; of entries that name one element, the last was.
+Tensors vjp(const Backward& b) {
+  const Tensors lists(b.in.begin() + 2, b.in.end());
+  const Dims& items = b.attr(0).ints();
+  const bool adds = b.attr(1).text() == "add";
+  Tensors all(b.in.size());
+  if (b.wants(0)) all[0] = adds ? b.g() : index_set(b.g(), 0, lists, items);
+  if (!b.wants(1)) return all;
+  all[1] = index(b.g(), lists, items);
+  if (adds || lists.empty()) return all;
+  const Tensor numbers = element_numbers(all[1].shape());
+  const Tensor last = index_set(zeros_for({b.shape(0), i64}), numbers, lists, items);
+  all[1] = where(equal(index(last, lists, items), numbers), all[1], 0);
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all;
   const auto add = [&](const Tensor& x, const Tensor& v, const Index& i, const char* mode,
@@ -155,6 +174,9 @@ const Op op_index_set = {
     .infer = no_outputs,
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_linear,
+    .selects = true,
     .saves_inputs = ~3U,
     .branches = {"set a view", "set, the last of equal entries stays", "add to a view", "add, entries repeat",
                  "a mask", "a wider value is rounded", "empty"},

@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_lgamma;
@@ -38,6 +40,7 @@ const Op op_lgamma = elementwise({
     .domain = "x other than 0, -1, -2, …",
     .inside = [](std::span<const double> v) { return !(v[0] <= 0 && v[0] == std::floor(v[0])); },
     .advice = "Mask the input, not the result: lgamma(where((x <= 0) & (x == floor(x)), 1, x)).",
+    .partial = [](const Saved& s, std::size_t) { return digamma(s.in[0]); },
     .saves_inputs = 1,
     .branches = {"x = 0, -1, -2, …: inf", "x = inf"},
     .samples = samples,

@@ -107,7 +107,7 @@ const Op op_linspace = {
     .forward = forward,
     .notes = Notes::gives,
     .flow = flow_nothing,
-    .no_derivative = "its values do not depend on any argument that could be differentiated",
+    .no_derivative = "its values do not depend on any argument that could be differentiated.",
     .branches = {"endpoint = false", "num = 1", "num = 0", "ends at ±max", "subnormal", "complex"},
     .samples = samples,
 };

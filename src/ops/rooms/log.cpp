@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_log;
@@ -10,6 +12,14 @@ namespace {
 
 constexpr simd::Loops loops =
     simd::join(simd::math_loops<simd::Fn::log>(), kernels::complex_loops<kernels::complex_log>());
+
+struct Back {
+  template <class T>
+  WP_FN T apply(T g, T x) {
+    return g * (T(1) / x);
+  }
+};
+constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_log,
@@ -36,6 +46,8 @@ const Op op_log = elementwise({
     .domain = "x > 0",
     .inside = [](std::span<const double> v) { return v[0] > 0; },
     .advice = "Mask the input, not the result: log(where(x > 0, x, 1)).",
+    .partial = [](const Saved& s, std::size_t) { return reciprocal(s.in[0]); },
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"x = 0: -inf", "x < 0: nan", "x = inf"},
     .samples = samples,

@@ -1,8 +1,11 @@
 #include <cmath>
+#include <numbers>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_log10;
@@ -37,6 +40,7 @@ const Op op_log10 = elementwise({
     .domain = "x > 0",
     .inside = [](std::span<const double> v) { return v[0] > 0; },
     .advice = "Mask the input, not the result: log10(where(x > 0, x, 1)).",
+    .partial = [](const Saved& s, std::size_t) { return divide(std::numbers::log10e, s.in[0]); },
     .saves_inputs = 1,
     .branches = {"x = 0: -inf", "x < 0: nan", "x = inf"},
     .samples = samples,

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_log1p;
@@ -37,6 +39,7 @@ const Op op_log1p = elementwise({
     .domain = "x > -1",
     .inside = [](std::span<const double> v) { return v[0] > -1; },
     .advice = "Mask the input, not the result: log1p(where(x > -1, x, 0)).",
+    .partial = [](const Saved& s, std::size_t) { return reciprocal(add(s.in[0], 1)); },
     .saves_inputs = 1,
     .branches = {"x = -1: -inf", "x < -1: nan", "x = inf"},
     .samples = samples,

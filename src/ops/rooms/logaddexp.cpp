@@ -1,13 +1,21 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_logaddexp;
 namespace {
 
 constexpr simd::Loops loops = simd::math_loops<simd::Fn::logaddexp>();
+
+// e^x1/(e^x1 + e^x2) = s(x1 − x2) with the sigmoid s; two equal infinities share evenly.
+Tensor partial(const Saved& s, std::size_t i) {
+  const Tensor same = logical_and(equal(s.in[0], s.in[1]), isinf(s.in[0]));
+  return sigmoid(subtract(where(same, 0, s.in[i]), where(same, 0, s.in[1 - i])));
+}
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_logaddexp, {{{0, 0}},
@@ -29,8 +37,8 @@ const Op op_logaddexp = elementwise({
     .params = {{"x1", kinds::real}, {"x2", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = partial,
     .saves_inputs = 3,
-    .saves_outputs = 1,
     .branches = {"an inf", "both -inf", "both inf"},
     .samples = samples,
 });

@@ -30,7 +30,7 @@ Op logical(std::string_view name, std::string_view doc, const simd::Loops& loops
       .doc = doc,
       .params = std::move(params),
       .loops = &loops,
-      .no_derivative = "the result is bool",
+      .no_derivative = "the result is bool: it changes by jumps only.",
       .samples = samples,
   });
 }

@@ -1,9 +1,26 @@
 #include "kernels/softmax.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_logsumexp;
 namespace {
+
+// softmax over each run; elements that are equal to an infinite result share it evenly.
+Tensor slope(const Saved& s) {
+  Tensor x = s.in[0];
+  if (const Tensor y = with_axes(s, s.out[0]), endless = isinf(y); value_at(any(endless), 0) != complex128(0))
+    x = where(endless, where(equal(x, y), 0, -std::numeric_limits<double>::infinity()), x);
+  return from_runs(s, softmax(runs_of(s, x)));
+}
+Tensors vjp(const Backward& b) {
+  return {multiply(spread(b, b.g()), slope(b))};
+}
+Tensors jvp(const Forward& f) {
+  return {summed(f, multiply(f.tangents[0], slope(f)))};
+}
 
 std::vector<Sample> samples() {
   std::vector<Sample> all = reduction_samples(op_logsumexp, {1, 2.5, -3, 0.5, 7, 0.25, -7});
@@ -35,6 +52,8 @@ const Op op_logsumexp = {
     .inside = [](std::span<const double> v) { return !v.empty(); },
     .advice = "Select fewer axes, or ask for the size first.",
     .flow = flow_reduction,
+    .vjp = vjp,
+    .jvp = jvp,
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"exp x overflows", "exp x underflows", "one element outweighs the rest", "all -inf: -inf",

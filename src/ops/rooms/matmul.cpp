@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/products.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_matmul;
@@ -77,6 +79,26 @@ void flow(const FlowQuery& q, Visit visit) {
     visit(q.input == 0 ? (member * s.m + i) * s.k1 + p : (member * s.k1 + p) * s.n + j);
 }
 
+// A 1-d operand is a row or a column, and so is its part in the result.
+Tensors vjp(const Backward& b) {
+  const bool row = b.shape(0).size() == 1, column = b.shape(1).size() == 1;
+  Tensor g = b.g();
+  if (row) g = expand_dims(g, {.axis = column ? -1 : -2});
+  if (column) g = expand_dims(g, {.axis = -1});
+  Tensors all(2);
+  if (b.wants(0)) {
+    const Tensor x2 = column ? expand_dims(b.in[1], {.axis = -1}) : b.in[1];
+    const Tensor of = matmul(g, matrix_transpose(conj_of(x2)));
+    all[0] = row ? squeeze(of, -2) : of;
+  }
+  if (b.wants(1)) {
+    const Tensor x1 = row ? expand_dims(b.in[0], {.axis = 0}) : b.in[0];
+    const Tensor of = matmul(matrix_transpose(conj_of(x1)), g);
+    all[1] = column ? squeeze(of, -1) : of;
+  }
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& a, const Dims& b, std::string_view covers) {
@@ -113,6 +135,8 @@ const Op op_matmul = {
     .infer = infer,
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_multilinear,
     .saves_inputs = 3,
     .branches = {"1-d by 1-d", "1-d by 2-d", "2-d by 1-d", "batches broadcast", "k = 0: zeros", "wider than a tile",
                  "overflow: inf"},

@@ -1,5 +1,7 @@
 #include "kernels/extremes.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_max;
@@ -9,6 +11,18 @@ namespace {
 void infer(Call& c) {
   need_nonempty(c);
   c.output(c.in[0].dtype(), reduced_output(c));
+}
+
+// The extreme is shared evenly by the elements that have it.
+Tensor slope(const Saved& s) {
+  const Tensor has = astype(equal(s.in[0], with_axes(s, s.out[0])), s.dtype(0));
+  return divide(has, maximum(with_axes(s, summed(s, has)), 1));
+}
+Tensors vjp(const Backward& b) {
+  return {multiply(spread(b, b.g()), slope(b))};
+}
+Tensors jvp(const Forward& f) {
+  return {summed(f, multiply(f.tangents[0], slope(f)))};
 }
 
 std::vector<Sample> samples(const Op& op) {
@@ -27,6 +41,8 @@ Op extreme(Op op) {
   op.infer = infer;
   op.flow = flow_reduction;
   op.carriers = carriers_equal;
+  op.vjp = vjp;
+  op.jvp = jvp;
   op.saves_inputs = op.saves_outputs = 1;
   op.branches = {"a nan: nan", "infinities"};
   return op;

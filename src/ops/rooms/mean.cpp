@@ -1,5 +1,7 @@
 #include "kernels/sums.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_mean;
@@ -10,6 +12,10 @@ constexpr kernels::Reductions careful = kernels::rare_reductions<kernels::Carefu
 
 void forward(Call& c) {
   run_reduction(c, table, c.out[0].dtype(), 0, 0, {&careful});
+}
+
+Tensors vjp(const Backward& b) {
+  return {divide(spread(b, b.g()), static_cast<double>(run_length(b)))};
 }
 
 std::vector<Sample> samples() {
@@ -40,6 +46,8 @@ const Op op_mean = {
     .inside = [](std::span<const double> v) { return !v.empty(); },
     .advice = "Select fewer axes, or ask for the size first.",
     .flow = flow_reduction,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .branches = {"the sum overflows", "empty: nan"},
     .samples = samples,
 };

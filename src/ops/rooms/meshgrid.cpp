@@ -1,14 +1,20 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_meshgrid;
 namespace {
 
+// The axis along which array i of n varies.
+std::size_t axis_of(std::size_t i, std::size_t n, const Attr& indexing) {
+  return n > 1 && i < 2 && indexing.text() == "xy" ? 1 - i : i;
+}
+
 void forward(Call& c) {
   const std::size_t n = c.in.size();
-  const bool swapped = n > 1 && c.attr(0).text() == "xy";
-  const auto axis_of = [&](std::size_t i) { return swapped && i < 2 ? 1 - i : i; };
+  const auto axis_of = [&](std::size_t i) { return wp::axis_of(i, n, c.attr(0)); };
   Dims shape(n, 1);
   for (std::size_t i = 0; i < n; ++i) {
     if (c.in[i].ndim() != 1)
@@ -21,6 +27,19 @@ void forward(Call& c) {
     strides[axis_of(i)] = c.in[i].strides()[0];
     add_view(c, c.in[i], shape, strides);
   }
+}
+
+Tensors vjp(const Backward& b) {
+  const std::size_t n = b.in.size();
+  Tensors all(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!b.wants(i) || !b.cotangents[i].defined()) continue;
+    Dims others;
+    for (std::size_t k = 0; k < n; ++k)
+      if (k != axis_of(i, n, b.attr(0))) others.push_back(static_cast<std::int64_t>(k));
+    all[i] = sum(b.cotangents[i], {.axis = others});
+  }
+  return all;
 }
 
 std::vector<Sample> samples() {
@@ -50,6 +69,8 @@ const Op op_meshgrid = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .branches = {"xy", "ij"},
     .samples = samples,
 };

@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_moveaxis;
@@ -68,6 +70,8 @@ const Op op_moveaxis = {
     .forward = move,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors{moveaxis(b.g(), b.attr(1).ints(), b.attr(0).ints())}; },
+    .jvp = jvp_linear,
     .samples = move_samples,
 };
 
@@ -80,6 +84,8 @@ const Op op_matrix_transpose = {
     .forward = transpose,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors{matrix_transpose(b.g())}; },
+    .jvp = jvp_linear,
     .samples = transpose_samples,
 };
 

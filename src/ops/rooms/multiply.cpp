@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_multiply;
@@ -42,6 +44,7 @@ const Op op_multiply = elementwise({
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
     .operator_ = "*",
     .loops = &loops,
+    .partial = [](const Saved& s, std::size_t i) { return s.in[1 - i]; },
     .saves_inputs = 3,
     .branches = {"wraps in i8", "overflow: inf", "inf * 0: nan"},
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_negative, op_positive;
@@ -32,6 +34,8 @@ const Op op_negative = elementwise({
     .operator_ = "-",
     .loops = &negative_loops,
     .notes = Notes::moves,
+    .vjp = [](const Backward& b) { return Tensors{negative(b.g())}; },
+    .jvp = jvp_linear,
     .branches = {"the least i8", "x = inf"},
     .samples = [] { return samples(op_negative); },
 });
@@ -43,6 +47,8 @@ const Op op_positive = elementwise({
     .operator_ = "+",
     .loops = &positive_loops,
     .notes = Notes::moves,
+    .vjp = [](const Backward& b) { return Tensors{b.g()}; },
+    .jvp = jvp_linear,
     .branches = {"the least i8", "x = inf"},
     .samples = [] { return samples(op_positive); },
 });

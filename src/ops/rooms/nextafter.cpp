@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_nextafter;
@@ -83,6 +85,11 @@ const Op op_nextafter = elementwise({
     .forward = forward,
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .vjp =
+        [](const Backward& b) {
+          return Tensors{b.g(), {}};
+        },
+    .jvp = [](const Forward& f) { return Tensors{f.tangents[0].defined() ? f.tangents[0] : zeros_for(f.output(0))}; },
     .branches = {"x1 = 0: the least number", "0 towards -0", "x1 = inf: the largest number",
                  "past the largest number: inf", "nan"},
     .samples = samples,

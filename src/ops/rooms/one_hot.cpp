@@ -65,7 +65,7 @@ const Op op_one_hot = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = [](const FlowQuery& q, Visit visit) { visit(q.element / q.call.attr(0).integer()); },
-    .no_derivative = "labels are integers",
+    .no_derivative = "labels are integers: they do not vary.",
     .branches = {"one label"},
     .samples = samples,
 };

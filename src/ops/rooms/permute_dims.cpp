@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_permute_dims;
@@ -23,6 +25,15 @@ void forward(Call& c) {
   add_view(c, x, shape, strides);
 }
 
+Tensors vjp(const Backward& b) {
+  const Dims& axes = b.attr(0).ints();
+  Dims back(axes.size(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    back[static_cast<std::size_t>(normal_axis(axes[i], static_cast<std::int64_t>(axes.size())))] =
+        static_cast<std::int64_t>(i);
+  return {permute_dims(b.g(), back)};
+}
+
 std::vector<Sample> samples() {
   return moving_samples(op_permute_dims, {2, 3, 2}, {Dims{2, 0, -2}});
 }
@@ -42,6 +53,8 @@ const Op op_permute_dims = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .samples = samples,
 };
 

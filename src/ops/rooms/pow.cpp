@@ -2,8 +2,11 @@
 #include <cstring>
 
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_pow;
@@ -126,6 +129,20 @@ constexpr simd::Loops loops = [] {
   return all;
 }();
 
+// p x^(p−1) and y log x. x⁰ is flat, also at x = 0; 0^p does not vary with p ≥ 0 (at p = 0: to the right of it).
+Tensor partial(const Saved& s, std::size_t i) {
+  const DType d = s.output(0).dtype;
+  const auto brought = [d](const Tensor& t) { return t.dtype() == d ? t : astype(t, d); };
+  const Tensor x = brought(s.in[0]), p = brought(s.in[1]);
+  if (i == 0) {
+    if (p.size() == 1 && value_at(p, 0) != complex128(0)) return multiply(p, pow(x, subtract(p, 1)));
+    const Tensor flat = logical_and(equal(x, 0), equal(p, 0));
+    return where(flat, 0, multiply(p, pow(where(flat, 1, x), subtract(p, 1))));
+  }
+  const Tensor flat = logical_and(equal(x, 0), greater_equal(real(p), 0));
+  return where(flat, 0, multiply(s.out[0], log(where(flat, 1, x))));
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all = elementwise_samples(op_pow,
                                                 {{{2, 10}},
@@ -187,6 +204,7 @@ const Op op_pow = elementwise({
     .inside =
         [](std::span<const double> v) { return v[0] > 0 || (v[0] == 0 ? v[1] >= 0 : v[1] == std::floor(v[1])); },
     .advice = "Mask the input, not the result: pow(where(x1 > 0, x1, 1), x2).",
+    .partial = partial,
     .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"wraps in i8", "0 to a negative power: inf", "-0 to a negative odd power: -inf",

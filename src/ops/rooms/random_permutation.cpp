@@ -2,8 +2,10 @@
 
 #include "base/pool.hpp"
 #include "kernels/walk.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
 #include "ops/random.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_random_permutation;
@@ -45,6 +47,13 @@ void forward_permuted(Call& c) {
   });
 }
 
+Tensors vjp(const Backward& b) {
+  const std::int64_t axis = b.attr(2).integer(), ndim = static_cast<std::int64_t>(b.shape(0).size());
+  const std::int64_t n = b.shape(0)[static_cast<std::size_t>(normal_axis(axis, ndim))];
+  const Tensor order = random::permutation(n, b.attr(0).integer(), b.attr(1).integer());
+  return {take(b.g(), argsort(order), {.axis = axis})};
+}
+
 std::vector<Sample> permuted_samples() {
   std::vector<Sample> out = moving_samples(op_random_permuted, {5, 3}, {42, 0, 0});
   out.push_back({{counting(f64, {3, 4, 2})}, {1, 0, 1}});
@@ -82,6 +91,8 @@ const Op op_random_permuted = {
     .forward = forward_permuted,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .samples = permuted_samples,
 };
 

@@ -1,11 +1,21 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_reciprocal;
 namespace {
 
 constexpr simd::Loops loops = simd::loops1<Reciprocal>(simd::Floats{});
+
+struct Back {
+  template <class T>
+  WP_FN T apply(T g, T y) {
+    return -(g * (y * y));
+  }
+};
+constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_reciprocal,
@@ -31,6 +41,8 @@ const Op op_reciprocal = elementwise({
     .domain = "x != 0",
     .inside = [](std::span<const double> v) { return v[0] != 0; },
     .advice = "Mask the input, not the result: reciprocal(where(x != 0, x, 1)).",
+    .partial = [](const Saved& s, std::size_t) { return negative(square(s.out[0])); },
+    .fused = &fused,
     .saves_outputs = 1,
     .branches = {"x = 0: inf", "x = -0: -inf", "x = inf"},
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_remainder;
@@ -44,6 +46,16 @@ struct Remainder {
 };
 constexpr simd::Loops loops = simd::loops2<Remainder>(simd::Reals{});
 
+// x1 − x2 ⌊x1/x2⌋ between the jumps.
+Tensors vjp(const Backward& b) {
+  return {b.g(), b.wants(1) ? negative(multiply(b.g(), floor_divide(b.in[0], b.in[1]))) : Tensor()};
+}
+Tensors jvp(const Forward& f) {
+  const Tensor t1 = f.tangents[0].defined() ? f.tangents[0] : zeros_for(f.facts[0]);
+  if (!f.tangents[1].defined()) return {t1};
+  return {subtract(t1, multiply(f.tangents[1], floor_divide(f.in[0], f.in[1])))};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all = elementwise_samples(op_remainder, {{{7, 2}},
                                                                {{6, 3}},
@@ -83,6 +95,8 @@ const Op op_remainder = elementwise({
     .domain = "x2 != 0",
     .inside = [](std::span<const double> v) { return v[1] != 0; },
     .advice = "Mask the input, not the result: remainder(x1, where(x2 != 0, x2, 1)).",
+    .vjp = vjp,
+    .jvp = jvp,
     .saves_inputs = 3,
     .branches = {"the least i8 by -1", "a quotient beyond 2^53", "x2 = 0: nan", "0 % 0: nan", "x1 = inf: nan",
                  "x2 = inf", "x2 = inf, other sign: x2"},

@@ -1,7 +1,13 @@
+#include <functional>
+#include <numeric>
+
 #include "base/text.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/pick.hpp"
+#include "ops/derivative.hpp"
 #include "ops/indices.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_repeat;
@@ -72,6 +78,16 @@ void flow(const FlowQuery& q, Visit visit) {
   for (std::int64_t e = 0; e < q.call.in[1].size(); ++e) visit(e);
 }
 
+// g summed over the copies of each element.
+Tensors vjp(const Backward& b) {
+  Dims shape = b.shape(0);
+  if (!b.attr(0)) shape = {std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())};
+  const std::int64_t axis = b.attr(0) ? normal_axis(b.attr(0).integer(), static_cast<std::int64_t>(shape.size())) : 0;
+  const auto a = static_cast<std::size_t>(axis);
+  const Tensor places = repeat(arange(shape[a]), b.in[1]);
+  return {reshape(added_at(zeros_for({shape, b.g().dtype()}), axis, places, b.g()), b.shape(0))};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all;
   for (int k = 0; k < kDTypes; ++k)
@@ -100,6 +116,8 @@ const Op op_repeat = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .saves_inputs = 2,
     .branches = {"a number per element", "one number", "axis = none: flattened", "empty"},
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_reshape;
@@ -79,6 +81,8 @@ const Op op_reshape = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = [](const Backward& b) { return Tensors{reshape(b.g(), b.shape(0))}; },
+    .jvp = jvp_linear,
     .branches = {"copies when strides allow no view", "copy = true", "copy = false", "empty"},
     .samples = samples,
 };

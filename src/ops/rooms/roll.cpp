@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_roll;
@@ -47,6 +49,12 @@ void forward(Call& c) {
   if (x.size()) move_blocks(y, x, by, 0, 0);
 }
 
+Tensors vjp(const Backward& b) {
+  Dims back = b.attr(0).ints();
+  for (std::int64_t& s : back) s = -s;
+  return {b.attr(1) ? roll(b.g(), back, {.axis = b.attr(1).ints()}) : roll(b.g(), back)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all = moving_samples(op_roll, {2, 3}, {Dims{1}, Dims{-1}});
   const Tensor x = counting(f64, {3, 4});
@@ -75,6 +83,8 @@ const Op op_roll = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .branches = {"no axis: flattened", "several axes", "an axis twice: shifts add", "empty"},
     .samples = samples,
 };

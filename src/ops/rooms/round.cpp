@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_ceil, op_floor, op_round, op_trunc;
@@ -57,6 +59,7 @@ Op rounding(std::string_view name, std::string_view doc, const simd::Loops& loop
       .params = {{"x", kinds}},
       .loops = &loops,
       .notes = Notes::moves,
+      .partial = [](const Saved&, std::size_t) { return Tensor(); },  // steps: the slope is 0
       .branches = {"halfway", "between -1 and 0: -0", "x = -0", "x = inf"},
       .samples = samples,
   });

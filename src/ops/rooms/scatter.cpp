@@ -1,7 +1,11 @@
 #include "base/text.hpp"
 #include "kernels/pick.hpp"
+#include "ops/derivative.hpp"
 #include "ops/indices.hpp"
+#include "ops/moves.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_scatter;
@@ -81,6 +85,48 @@ void flow(const FlowQuery& q, Visit visit) {
   if (q.input == 0 && !(sets && replaced)) visit(q.element);
 }
 
+// Which entries stay in mode set: the last of those that name one element.
+Tensor last_entries(const Saved& s, std::int64_t axis, const Dims& shape) {
+  const Tensor numbers = element_numbers(shape), none = zeros_for({s.shape(0), i64});
+  return equal(take_along_axis(scatter(none, s.in[1], numbers, {.axis = axis}), s.in[1], {.axis = axis}), numbers);
+}
+
+// Mode multiply. The factors of an element, x's own and the updates', stand along a new last axis, 1 where an update
+// names another; each is multiplied with the product of the others.
+Tensors multiply_vjp(const Backward& b, std::int64_t axis, const Dims& entries) {
+  const std::int64_t n = b.shape(0)[static_cast<std::size_t>(axis)];
+  const auto lined_up = [axis](const Tensor& t, std::int64_t fresh) {
+    return expand_dims(moveaxis(t, axis, -1), {.axis = fresh});
+  };
+  const Tensor at = lined_up(broadcast_to(remainder(b.in[1], n), entries), -2);
+  const Tensor named = equal(at, expand_dims(arange(n), {.axis = -1}));
+  const Tensor updates = where(named, lined_up(broadcast_to(b.in[2], entries), -2), 1);
+  const Tensor all = concat({lined_up(b.in[0], -1), updates}, {.axis = -1});
+  const Tensor each = multiply(lined_up(b.g(), -1), conj_of(product_of_others(all)));
+  const Tensor of_x = squeeze(part(each, -1, 0, 1), -1);
+  const Tensor of_updates = sum(where(named, part(each, -1, 1, all.shape().back()), 0), {.axis = -2});
+  return {moveaxis(of_x, -1, axis), {}, moveaxis(of_updates, -1, axis)};
+}
+
+Tensors vjp(const Backward& b) {
+  const std::int64_t axis = normal_axis(b.attr(0).integer(), static_cast<std::int64_t>(b.shape(0).size()));
+  const std::string_view mode = b.attr(1).text();
+  const Tensor &g = b.g(), &indices = b.in[1];
+  const Tensor of_updates = take_along_axis(g, indices, {.axis = axis});
+  if (mode == "add") return {g, {}, of_updates};
+  if (mode == "set")
+    return {
+        scatter(g, indices, 0, {.axis = axis}), {}, where(last_entries(b, axis, of_updates.shape()), of_updates, 0)};
+  if (mode == "multiply") return multiply_vjp(b, axis, of_updates.shape());
+  // The extreme is shared by those that have it.
+  const Tensor mine = equal(b.in[0], b.out[0]);
+  const Tensor theirs = equal(b.in[2], take_along_axis(b.out[0], indices, {.axis = axis}));
+  const Tensor one = astype(theirs, g.dtype());
+  const Tensor count = scatter(astype(mine, g.dtype()), indices, one, {.axis = axis, .mode = "add"});
+  const Tensor each = divide(g, maximum(count, 1));
+  return {where(mine, each, 0), {}, where(theirs, take_along_axis(each, indices, {.axis = axis}), 0)};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all;
   const Tensor at{{1, 1, -1}, {0, 2, 0}};
@@ -131,6 +177,8 @@ const Op op_scatter = {
     .infer = no_outputs,
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .selects = true,
     .saves_inputs = 7,
     .saves_outputs = 1,
     .branches = {"set", "add", "multiply", "min", "max", "an axis before the last",

@@ -1,13 +1,16 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sigmoid;
 namespace {
 
 constexpr simd::Loops loops = simd::math_loops<simd::Fn::sigmoid>();
+constexpr simd::Loops fused = simd::math_loops<simd::Fn::sigmoid_slope>();
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_sigmoid, {{{0}},
@@ -29,7 +32,9 @@ const Op op_sigmoid = elementwise({
     .params = {{"x", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
-    .saves_outputs = 1,
+    .partial = [](const Saved& s, std::size_t) { return multiply(sigmoid(s.in[0]), sigmoid(negative(s.in[0]))); },
+    .fused = &fused,
+    .saves_inputs = 1,
     .branches = {"x = inf", "x = -inf"},
     .samples = samples,
 });

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sign;
@@ -22,6 +24,14 @@ struct Sign {
 };
 constexpr simd::Loops loops = simd::loops1<Sign>(simd::Numbers{});
 
+// Real: steps. Complex: y = x/|x| turns only, dy = i y Im(conj(y) dx)/|x|, which is its own adjoint; 0 at 0.
+Tensor turned(const Saved& s, const Tensor& v) {
+  if (!is_complex(s.dtype(0))) return zeros_for(s.facts[0]);
+  const Tensor &y = s.out[0], origin = equal(y, 0);
+  const Tensor rate = divide(imag(multiply(conj(y), v)), where(origin, 1, abs(where(origin, 1, s.in[0]))));
+  return multiply(multiply(y, complex128(0, 1)), rate);
+}
+
 std::vector<Sample> samples() {
   return elementwise_samples(
       op_sign,
@@ -36,6 +46,8 @@ const Op op_sign = elementwise({
     .doc = "-1, 0 or 1 by the sign of x, element by element; of complex numbers x / |x|, and 0 for 0.",
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
+    .vjp = [](const Backward& b) { return Tensors{turned(b, b.g())}; },
+    .jvp = [](const Forward& f) { return Tensors{turned(f, f.tangents[0])}; },
     .saves_inputs = 1,
     .saves_outputs = 1,
     .branches = {"x = 0", "x = inf"},

@@ -31,7 +31,7 @@ const Op op_signbit = elementwise({
     .params = {{"x", kinds::real_floating}},
     .loops = &loops,
     .notes = Notes::judges,
-    .no_derivative = "the result is bool",
+    .no_derivative = "the result is bool: it changes by jumps only.",
     .branches = {"x = 0", "x = -0", "x = inf", "x = nan"},
     .samples = samples,
 });

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sinh;
@@ -34,6 +36,7 @@ const Op op_sinh = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .partial = [](const Saved& s, std::size_t) { return cosh(s.in[0]); },
     .saves_inputs = 1,
     .branches = {"overflow: inf", "x = inf", "x = -inf"},
     .samples = samples,

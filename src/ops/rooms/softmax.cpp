@@ -1,6 +1,8 @@
 #include "kernels/softmax.hpp"
+#include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_softmax;
@@ -14,6 +16,30 @@ void forward(Call& c) {
     kernels::softmax(*static_cast<const DType*>(b.context), log, b.in, b.out, b.count, b.n);
   };
   run_lines(c, c.in[0], loop, c.out[0], loop, axis_of(c), lines, &loop);
+}
+
+// y (v − Σ y v), which is its own adjoint. It stays the same when v is moved by a number; measured from v at the
+// largest y nothing cancels.
+Tensor softmax_slope(const Saved& s, const Tensor& v) {
+  const std::int64_t axis = s.attr(0).integer();
+  if (v.size() == 0) return v;
+  const Tensor &y = s.out[0], most = argmax(y, {.axis = axis, .keepdims = true});
+  const Tensor from = subtract(v, take_along_axis(v, most, {.axis = axis}));
+  return multiply(y, subtract(from, sum(multiply(y, from), {.axis = axis, .keepdims = true})));
+}
+// g − e^y Σ g = g (1 − e^y) − e^y (Σ g − g), whose first factor keeps its digits where e^y is nearly 1.
+Tensors log_softmax_vjp(const Backward& b) {
+  const Tensor &y = b.out[0], &g = b.g();
+  const Tensor rest = subtract(sum(g, {.axis = b.attr(0).integer(), .keepdims = true}), g);
+  return {negative(add(multiply(g, expm1(y)), multiply(exp(y), rest)))};
+}
+Tensors log_softmax_jvp(const Forward& f) {
+  const std::int64_t axis = f.attr(0).integer();
+  const Tensor &t = f.tangents[0], weight = exp(f.out[0]);
+  if (t.size() == 0) return {t};
+  const Tensor from =
+      subtract(t, take_along_axis(t, argmax(f.out[0], {.axis = axis, .keepdims = true}), {.axis = axis}));
+  return {subtract(from, sum(multiply(weight, from), {.axis = axis, .keepdims = true}))};
 }
 
 std::vector<Sample> samples(const Op& op) {
@@ -60,6 +86,8 @@ const Op op_softmax = activation({
     .name = "softmax",
     .doc = "exp(x) / sum(exp(x)) along an axis, without overflow. A line of -inf gives NaN.",
     .forward = forward<false>,
+    .vjp = [](const Backward& b) { return Tensors{softmax_slope(b, b.g())}; },
+    .jvp = [](const Forward& f) { return Tensors{softmax_slope(f, f.tangents[0])}; },
     .samples = [] { return samples(op_softmax); },
 });
 
@@ -69,6 +97,8 @@ const Op op_log_softmax = activation({
            "softmax is "
            "nearly 0 or 1. A line of -inf gives NaN.",
     .forward = forward<true>,
+    .vjp = log_softmax_vjp,
+    .jvp = log_softmax_jvp,
     .samples = [] { return samples(op_log_softmax); },
 });
 

@@ -1,6 +1,8 @@
 #include "kernels/sort.hpp"
+#include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sort;
@@ -38,6 +40,17 @@ void forward(Call& c) {
   const Tensor& x = c.in[0];
   const How how{x.dtype(), c.attr(kDescending).flag()};
   run_lines(c, x, how.dtype, c.out[0], order ? i64 : how.dtype, axis_of(c, kAxis), sort_lines<order>, &how);
+}
+
+// Equal elements stay in their order: a subgradient.
+Tensor order(const Saved& s) {
+  return argsort(s.in[0], {.axis = s.attr(kAxis).integer(), .descending = s.attr(kDescending).flag()});
+}
+Tensors sort_vjp(const Backward& b) {
+  return {scatter(zeros_for(b.output(0)), order(b), b.g(), {.axis = b.attr(kAxis).integer()})};
+}
+Tensors sort_jvp(const Forward& f) {
+  return {take_along_axis(f.tangents[0], order(f), {.axis = f.attr(kAxis).integer()})};
 }
 
 std::vector<Sample> samples(const Op& op) {
@@ -79,6 +92,9 @@ const Op op_sort = sorting({
     .doc = "x sorted along an axis. NaN comes last, in both directions; -0 and 0 are equal.",
     .infer = infer<false>,
     .forward = forward<false>,
+    .vjp = sort_vjp,
+    .jvp = sort_jvp,
+    .selects = true,
     .saves_inputs = 1,
     .samples = [] { return samples(op_sort); },
 });

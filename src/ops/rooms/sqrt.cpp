@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sqrt;
@@ -15,6 +17,14 @@ struct Sqrt {
   }
 };
 constexpr simd::Loops loops = simd::loops1<Sqrt>(simd::Floats{});
+
+struct Back {
+  template <class T>
+  WP_FN T apply(T g, T y) {
+    return g * (T(0.5) / y);
+  }
+};
+constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_sqrt,
@@ -52,6 +62,8 @@ const Op op_sqrt = elementwise({
     .domain = "x >= 0",
     .inside = [](std::span<const double> v) { return v[0] >= 0; },
     .advice = "Mask the input, not the result: sqrt(where(x >= 0, x, 0)).",
+    .partial = [](const Saved& s, std::size_t) { return divide(0.5, s.out[0]); },
+    .fused = &fused,
     .saves_outputs = 1,
     .branches = {"x = 0", "x < 0: nan", "x = inf"},
     .samples = samples,

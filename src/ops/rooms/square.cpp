@@ -1,11 +1,21 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_square;
 namespace {
 
 constexpr simd::Loops loops = simd::loops1<Square>(simd::Numbers{});
+
+struct Back {
+  template <class T>
+  WP_FN T apply(T g, T x) {
+    return g * (T(2) * x);
+  }
+};
+constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 
 std::vector<Sample> samples() {
   return elementwise_samples(op_square,
@@ -28,6 +38,8 @@ const Op op_square = elementwise({
     .doc = "x * x, element by element. Integers wrap around.",
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
+    .partial = [](const Saved& s, std::size_t) { return multiply(2, s.in[0]); },
+    .fused = &fused,
     .saves_inputs = 1,
     .branches = {"wraps in i8", "overflow: inf", "x = inf"},
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "ops/arithmetic.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_subtract;
@@ -37,6 +39,11 @@ const Op op_subtract = elementwise({
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
     .operator_ = "-",
     .loops = &loops,
+    .vjp =
+        [](const Backward& b) {
+          return Tensors{b.g(), b.wants(1) ? negative(b.g()) : Tensor()};
+        },
+    .jvp = jvp_linear,
     .branches = {"wraps in i8", "inf - inf: nan"},
     .samples = samples,
 });

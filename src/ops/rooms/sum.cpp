@@ -1,5 +1,7 @@
 #include "kernels/sums.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_sum;
@@ -42,6 +44,8 @@ const Op op_sum = {
     .infer = [](Call& c) { c.output(total_dtype(c, c.attr(2)), reduced_output(c)); },
     .forward = forward,
     .flow = flow_reduction,
+    .vjp = [](const Backward& b) { return Tensors{spread(b, b.g())}; },
+    .jvp = jvp_linear,
     .branches = {"integers wrap around", "dtype", "empty: 0", "overflow on the way", "the sum overflows: inf",
                  "cancels"},
     .samples = samples,

@@ -1,6 +1,8 @@
 #include "kernels/pick.hpp"
+#include "ops/derivative.hpp"
 #include "ops/indices.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_take;
@@ -41,6 +43,12 @@ void flow(const FlowQuery& q, Visit visit) {
   visit(broadcast_element(Dims(at.begin() + axis, at.begin() + axis + shape.size()), shape));
 }
 
+Tensors vjp(const Backward& b) {
+  const auto ndim = static_cast<std::int64_t>(b.shape(0).size());
+  const std::int64_t axis = b.attr(0) ? normal_axis(b.attr(0).integer(), ndim) : 0;
+  return {added_at(zeros_for({b.shape(0), b.g().dtype()}), axis, b.in[1], b.g())};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all;
   for (int k = 0; k < kDTypes; ++k) all.push_back({{counting(static_cast<DType>(k), {3, 4}), Tensor{2, 0, 0}}, {0}});
@@ -69,6 +77,8 @@ const Op op_take = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .saves_inputs = 2,
     .branches = {"negative indices", "indices with several axes", "one index: the axis goes", "empty"},
     .samples = samples,

@@ -1,7 +1,9 @@
 #include "base/text.hpp"
 #include "kernels/pick.hpp"
+#include "ops/derivative.hpp"
 #include "ops/indices.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_take_along_axis;
@@ -39,6 +41,13 @@ void flow(const FlowQuery& q, Visit visit) {
   visit(broadcast_element(unravel(q.element, q.call.out[0].shape()), q.call.in[1].shape()));
 }
 
+Tensors vjp(const Backward& b) {
+  const std::int64_t axis = normal_axis(b.attr(0).integer(), static_cast<std::int64_t>(b.shape(0).size()));
+  Dims shape = b.g().shape();
+  shape[static_cast<std::size_t>(axis)] = b.shape(0)[static_cast<std::size_t>(axis)];
+  return {scatter(zeros_for({shape, b.g().dtype()}), b.in[1], b.g(), {.axis = axis, .mode = "add"})};
+}
+
 std::vector<Sample> both_samples() {
   std::vector<Sample> all;
   for (int k = 0; k < kDTypes; ++k)
@@ -66,6 +75,8 @@ Op along(std::string_view name, std::string_view doc) {
           .forward = forward,
           .notes = Notes::moves,
           .flow = flow,
+          .vjp = vjp,
+          .jvp = jvp_linear,
           .saves_inputs = 2,
           .branches = {"an axis before the last", "indices are broadcast", "x is broadcast"},
           .samples = both_samples};

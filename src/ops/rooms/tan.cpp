@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "kernels/complex_math.hpp"
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "simd/math.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_tan;
@@ -25,7 +27,8 @@ const Op op_tan = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
-    .saves_outputs = 1,
+    .partial = [](const Saved& s, std::size_t) { return square(reciprocal(cos(s.in[0]))); },
+    .saves_inputs = 1,
     .branches = {"x = inf: nan"},
     .samples = samples,
 });

@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/products.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_tensordot;
@@ -9,40 +13,41 @@ namespace {
 struct Axes {
   Dims summed1, summed2, free1, free2;
 
-  explicit Axes(const Call& c) {
-    const Tensor &x1 = c.in[0], &x2 = c.in[1];
-    if (static_cast<bool>(c.attr(1)) != static_cast<bool>(c.attr(2)))
+  explicit Axes(const Call& c) : Axes(c.in[0].shape(), c.in[1].shape(), c.attrs) {}
+  Axes(const Dims& x1, const Dims& x2, Attrs attrs) {
+    if (static_cast<bool>(attrs[1]) != static_cast<bool>(attrs[2]))
       refuse<ArgumentError>("WP-ARG-003", say("x1_axes and x2_axes must be given together; got x1_axes = ",
-                                              c.attr(1).show(), ", x2_axes = ", c.attr(2).show(), "."));
-    c.attr(1) ? listed(c) : counted(c);
+                                              attrs[1].show(), ", x2_axes = ", attrs[2].show(), "."));
+    attrs[1] ? listed(x1, x2, attrs) : counted(x1, x2, attrs);
     for (std::size_t i = 0; i < summed1.size(); ++i) {
-      const std::int64_t n1 = x1.shape()[static_cast<std::size_t>(summed1[i])];
-      const std::int64_t n2 = x2.shape()[static_cast<std::size_t>(summed2[i])];
+      const std::int64_t n1 = x1[static_cast<std::size_t>(summed1[i])];
+      const std::int64_t n2 = x2[static_cast<std::size_t>(summed2[i])];
       if (n1 != n2)
-        refuse<ShapeError>("WP-SHP-014", say("axes that are summed over together must have one length; axis ",
-                                             summed1[i], " of x1 ", x1.shape(), " has ", n1, ", axis ", summed2[i],
-                                             " of x2 ", x2.shape(), " has ", n2, "."));
+        refuse<ShapeError>(
+            "WP-SHP-014", say("axes that are summed over together must have one length; axis ", summed1[i], " of x1 ",
+                              x1, " has ", n1, ", axis ", summed2[i], " of x2 ", x2, " has ", n2, "."));
     }
-    free1 = others(summed1, x1.ndim(), "x1_axes");
-    free2 = others(summed2, x2.ndim(), "x2_axes");
+    free1 = others(summed1, rank(x1), "x1_axes");
+    free2 = others(summed2, rank(x2), "x2_axes");
   }
 
  private:
-  void listed(const Call& c) {
-    const Dims &a1 = c.attr(1).ints(), &a2 = c.attr(2).ints();
+  static std::int64_t rank(const Dims& x) { return static_cast<std::int64_t>(x.size()); }
+  void listed(const Dims& x1, const Dims& x2, Attrs attrs) {
+    const Dims &a1 = attrs[1].ints(), &a2 = attrs[2].ints();
     if (a1.size() != a2.size())
       refuse<ArgumentError>("WP-ARG-003",
                             say("x1_axes and x2_axes must name as many axes; got ", a1, " and ", a2, "."));
-    for (const std::int64_t a : a1) summed1.push_back(normal_axis(a, c.in[0].ndim()));
-    for (const std::int64_t a : a2) summed2.push_back(normal_axis(a, c.in[1].ndim()));
+    for (const std::int64_t a : a1) summed1.push_back(normal_axis(a, rank(x1)));
+    for (const std::int64_t a : a2) summed2.push_back(normal_axis(a, rank(x2)));
   }
-  void counted(const Call& c) {
-    const std::int64_t n = c.attr(0).integer();
-    if (n < 0 || n > c.in[0].ndim() || n > c.in[1].ndim())
+  void counted(const Dims& x1, const Dims& x2, Attrs attrs) {
+    const std::int64_t n = attrs[0].integer();
+    if (n < 0 || n > rank(x1) || n > rank(x2))
       refuse<ArgumentError>("WP-ARG-003", say("axes must be from 0 to the number of axes of both arguments; got ", n,
-                                              " for x1 ", c.in[0].shape(), ", x2 ", c.in[1].shape(), "."));
+                                              " for x1 ", x1, ", x2 ", x2, "."));
     for (std::int64_t k = 0; k < n; ++k) {
-      summed1.push_back(c.in[0].ndim() - n + k);
+      summed1.push_back(rank(x1) - n + k);
       summed2.push_back(k);
     }
   }
@@ -110,6 +115,47 @@ void flow(const FlowQuery& q, Visit visit) {
   for (std::int64_t p = 0; p < terms; ++p) visit(first + offset(p, summed));
 }
 
+Dims range(std::size_t begin, std::size_t end) {
+  Dims all;
+  for (std::size_t k = begin; k < end; ++k) all.push_back(static_cast<std::int64_t>(k));
+  return all;
+}
+// y, whose axes are `now` of x, with the axes in their order.
+Tensor in_order(const Tensor& y, const Dims& now) {
+  Dims axes(now.size(), 0);
+  for (std::size_t k = 0; k < now.size(); ++k) axes[static_cast<std::size_t>(now[k])] = static_cast<std::int64_t>(k);
+  return permute_dims(y, axes);
+}
+// Those of `own` axes whose partners are `partners`, in the order that the partners have as axes.
+Dims by_partner(const Dims& own, const Dims& partners) {
+  Dims order = range(0, own.size());
+  std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+    return partners[static_cast<std::size_t>(i)] < partners[static_cast<std::size_t>(j)];
+  });
+  for (std::int64_t& i : order) i = own[static_cast<std::size_t>(i)];
+  return order;
+}
+Dims joined(Dims a, const Dims& b) {
+  for (const std::int64_t k : b) a.push_back(k);
+  return a;
+}
+
+Tensors vjp(const Backward& b) {
+  const Axes axes(b.shape(0), b.shape(1), b.attrs);
+  const std::size_t rows = axes.free1.size(), columns = axes.free2.size();
+  Tensors all(2);
+  if (b.wants(0)) {
+    const Tensor y =
+        tensordot(b.g(), conj_of(b.in[1]), {.x1_axes = range(rows, rows + columns), .x2_axes = axes.free2});
+    all[0] = in_order(y, joined(axes.free1, by_partner(axes.summed1, axes.summed2)));
+  }
+  if (b.wants(1)) {
+    const Tensor y = tensordot(conj_of(b.in[0]), b.g(), {.x1_axes = axes.free1, .x2_axes = range(0, rows)});
+    all[1] = in_order(y, joined(by_partner(axes.summed2, axes.summed1), axes.free2));
+  }
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& a, const Dims& b, const std::vector<Attr>& attrs,
@@ -149,6 +195,8 @@ const Op op_tensordot = {
     .infer = infer,
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_multilinear,
     .saves_inputs = 3,
     .branches = {"no axes: outer product", "all axes: a number", "listed axes", "no terms: zeros", "overflow: inf"},
     .samples = samples,

@@ -1,6 +1,8 @@
 #include "base/text.hpp"
 #include "kernels/copy.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_tile;
@@ -24,6 +26,19 @@ void forward(Call& c) {
   }
   const Tensor& y = c.output(x.dtype(), shape);
   kernels::copy(y.node()->data, row_major(split), x.node()->data, strides, split, size_of(x.dtype()));
+}
+
+// g summed over the copies: its axes split into (copy, place) pairs.
+Tensors vjp(const Backward& b) {
+  const Dims &times = b.attr(0).ints(), &own = b.shape(0);
+  const std::size_t n = std::max(times.size(), own.size()), missing = n - own.size();
+  Dims split, copies;
+  for (std::size_t k = 0; k < n; ++k) {
+    copies.push_back(static_cast<std::int64_t>(2 * k));
+    split.push_back(k < n - times.size() ? 1 : times[k - (n - times.size())]);
+    split.push_back(k < missing ? 1 : own[k - missing]);
+  }
+  return {reshape(sum(reshape(b.g(), split), {.axis = copies}), own)};
 }
 
 std::vector<Sample> samples() {
@@ -50,6 +65,8 @@ const Op op_tile = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .branches = {"more repetitions than axes", "empty"},
     .samples = samples,
 };

@@ -3,7 +3,9 @@
 #include "base/pool.hpp"
 #include "base/text.hpp"
 #include "kernels/walk.hpp"
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_tril;
@@ -78,6 +80,8 @@ const Op op_tril = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow,
+    .vjp = [](const Backward& b) { return Tensors{tril(b.g(), {.k = b.attr(0).integer()})}; },
+    .jvp = jvp_linear,
     .branches = {"k > 0", "k < 0"},
     .samples = tril_samples,
 };
@@ -92,6 +96,8 @@ const Op op_triu = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow,
+    .vjp = [](const Backward& b) { return Tensors{triu(b.g(), {.k = b.attr(0).integer()})}; },
+    .jvp = jvp_linear,
     .branches = {"k > 0", "k < 0"},
     .samples = triu_samples,
 };

@@ -4,8 +4,10 @@
 #include "kernels/scan.hpp"
 #include "kernels/sort.hpp"
 #include "kernels/types.hpp"
+#include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_unique_all;
@@ -76,6 +78,18 @@ void add_counts(Call& c, const Groups& g) {
     to[k] = g.begin[static_cast<std::size_t>(k) + 1] - g.begin[static_cast<std::size_t>(k)];
 }
 
+// Each value is that of its first element; which values there are changes by jumps.
+Tensors vjp(const Backward& b) {
+  if (!b.g().defined()) return Tensors(1);
+  const Tensor none = zeros_for({{b.in[0].size()}, b.g().dtype()});
+  return {reshape(added_at(none, 0, unique_all(b.in[0]).indices, b.g()), b.shape(0))};
+}
+Tensors jvp(const Forward& f) {
+  Tensors all(f.out.size());
+  all[0] = take(reshape(f.tangents[0], -1), unique_all(f.in[0]).indices);
+  return all;
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> all;
   for (int k = 0; k < kDTypes; ++k)
@@ -97,7 +111,10 @@ Op unique(Op op) {
   op.notes = Notes::judges;
   op.flow = flow_everything;
   op.flow_base = base_everything;
-  op.no_derivative = "which values are kept changes by jumps with x.";
+  op.vjp = vjp;
+  op.jvp = jvp;
+  op.selects = true;
+  op.saves_inputs = 1;
   op.branches = {"nan: each is unique", "-0 and 0 are equal", "empty"};
   op.samples = samples;
   return op;

@@ -1,4 +1,6 @@
+#include "ops/derivative.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_unstack;
@@ -12,6 +14,13 @@ void forward(Call& c) {
   shape.erase(axis);
   strides.erase(axis);
   for (std::int64_t i = 0; i < n; ++i) add_view(c, x, shape, strides, i * step);
+}
+
+Tensors vjp(const Backward& b) {
+  Tensors parts;
+  for (std::size_t i = 0; i < b.cotangents.size(); ++i)
+    parts.push_back(b.cotangents[i].defined() ? b.cotangents[i] : zeros_for(b.output(i)));
+  return {stack(parts, {.axis = b.attr(0).integer()})};
 }
 
 std::vector<Sample> samples() {
@@ -33,6 +42,8 @@ const Op op_unstack = {
     .forward = forward,
     .notes = Notes::moves,
     .flow = flow_moves,
+    .vjp = vjp,
+    .jvp = jvp_linear,
     .samples = samples,
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/moments.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_var;
@@ -14,6 +16,25 @@ constexpr kernels::Reductions careful_std = kernels::refinished<kernels::Careful
 DType as_float(const Call& c) {
   const DType d = c.in[0].dtype();
   return is_floating(d) ? d : f64;
+}
+
+// ∂var/∂x = 2 (x − mean)/(N − correction), ∂std/∂x half of that over std, and 0 where std is 0. The rounding error of
+// the mean is taken out again: it may be large beside what is left.
+Tensor slope(const Saved& s) {
+  const Tensor x = is_floating(s.dtype(0)) ? s.in[0] : astype(s.in[0], f64);
+  const auto centred = [&s](const Tensor& v) {
+    return subtract(v, s.attr(0) ? mean(v, {.axis = s.attr(0).ints(), .keepdims = true}) : mean(v));
+  };
+  const Tensor d = divide(centred(centred(x)), static_cast<double>(run_length(s)) - s.attr(2).real());
+  if (&s.op == &op_var) return multiply(2, d);
+  const Tensor y = with_axes(s, s.out[0]), flat = equal(y, 0);
+  return where(flat, 0, divide(d, where(flat, 1, y)));
+}
+Tensors vjp(const Backward& b) {
+  return {multiply(spread(b, b.g()), slope(b))};
+}
+Tensors jvp(const Forward& f) {
+  return {summed(f, real(multiply(conj_of(slope(f)), f.tangents[0])))};
 }
 
 std::vector<Sample> samples(const Op& op) {
@@ -33,7 +54,7 @@ std::vector<Sample> samples(const Op& op) {
   return all;
 }
 
-Op spread(Op op) {
+Op moment(Op op) {
   op.group = "statistical";
   op.params = {{"x", kinds::any}};
   op.attrs = reduction_attrs({{"correction", AttrType::real, 0.0,
@@ -43,6 +64,8 @@ Op spread(Op op) {
   op.inside = [](std::span<const double> v) { return v.size() > 1; };
   op.advice = "Select more elements, or a smaller correction.";
   op.flow = flow_reduction;
+  op.vjp = vjp;
+  op.jvp = jvp;
   op.saves_inputs = 1;
   op.branches = {"correction",   "far from zero",
                  "all equal: 0", "squares overflow on the way",
@@ -52,7 +75,7 @@ Op spread(Op op) {
 
 }  // namespace
 
-const Op op_var = spread({
+const Op op_var = moment({
     .name = "var",
     .doc = "The variance over axes, sum |x - mean|^2 / (N - correction), as exact for data far from zero as near it. "
            "Integers and bool give f64, complex numbers a real result.",
@@ -60,7 +83,7 @@ const Op op_var = spread({
     .samples = [] { return samples(op_var); },
 });
 
-const Op op_std = spread({
+const Op op_std = moment({
     .name = "std",
     .doc = "The standard deviation over axes: the square root of var, without overflow or underflow of the squares. "
            "Integers and bool give f64, complex numbers a real result.",

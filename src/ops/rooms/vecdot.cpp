@@ -1,5 +1,7 @@
 #include "base/text.hpp"
+#include "ops/derivative.hpp"
 #include "ops/products.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_vecdot;
@@ -73,6 +75,12 @@ void flow(const FlowQuery& q, Visit visit) {
   for (std::int64_t p = 0; p < s.k; ++p) visit(first + p * step);
 }
 
+// y = Σ conj(x1) x2.
+Tensors vjp(const Backward& b) {
+  const Tensor g = expand_dims(b.g(), {.axis = b.attr(0).integer()});
+  return {b.wants(0) ? multiply(conj_of(g), b.in[1]) : Tensor(), b.wants(1) ? multiply(g, b.in[0]) : Tensor()};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& a, const Dims& b, int axis, std::string_view covers) {
@@ -106,6 +114,8 @@ const Op op_vecdot = {
         },
     .forward = forward,
     .flow = flow,
+    .vjp = vjp,
+    .jvp = jvp_multilinear,
     .saves_inputs = 3,
     .branches = {"another axis", "batches broadcast", "no terms: zeros", "longer than the partial sums",
                  "overflow: inf"},

@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_where;
@@ -54,6 +56,11 @@ const Op op_where = elementwise({
     .loops = &loops,
     .notes = Notes::moves,
     .flow = flow,
+    .vjp =
+        [](const Backward& b) {
+          return Tensors{{}, where(b.in[0], b.g(), 0), where(b.in[0], 0, b.g())};
+        },
+    .jvp = jvp_linear,
     .saves_inputs = 1,
     .branches = {"inf not chosen", "inf chosen", "nan not chosen"},
     .samples = samples,

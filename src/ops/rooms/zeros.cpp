@@ -88,7 +88,7 @@ const AttrSpec fill_attr = {.name = "fill_value",
                             .type = AttrType::scalar,
                             .doc = "The number; its kind must not be above the dtype's (no 0.5 in an integer array).",
                             .required = true};
-constexpr std::string_view why_none = "its values do not depend on any argument that could be differentiated";
+constexpr std::string_view why_none = "its values do not depend on any argument that could be differentiated.";
 
 Op creation(std::string_view name, std::string_view doc, void (*infer)(Call&)) {
   return {.name = name,

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace wp {
+namespace [[gnu::visibility("default")]] wp {
 
 // Where and when it shows. The defaults are stderr and the steady clock; tests give their own.
 struct ProgressOutput {
@@ -57,4 +57,4 @@ std::string progress_line(std::string_view label, std::int64_t done, std::int64_
 // "45 s", "3 min 20 s", "2 h 5 min".
 std::string duration_text(double seconds);
 
-}  // namespace wp
+}  // namespace gnu::visibility("default")]]wp

@@ -4,7 +4,8 @@
 #include <string_view>
 #include <vector>
 
-namespace wp::plot {
+namespace [[gnu::visibility("default")]] wp {
+namespace plot {
 
 struct Series {
   enum class Mark : char { points, line, bars } mark = Mark::points;
@@ -36,4 +37,5 @@ std::string page(std::string_view title, const std::vector<Section>& sections);
 // & < > " ' as entities; what is not UTF-8 or a control character as U+FFFD.
 std::string escaped(std::string_view text);
 
-}  // namespace wp::plot
+}  // namespace plot
+}  // namespace gnu::visibility("default")]]wp

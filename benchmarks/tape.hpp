@@ -1,0 +1,11 @@
+// Gradients to be timed: a chain of small ops, a training step, losses of the svd.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "wellposed/tensor.hpp"
+
+// tape.chain (1000 element-wise ops and back), chain (the same without a tape), tape.mlp, tape.svd_sum,
+// tape.svd_loss, tape.svd_clustered; empty: none of them.
+std::optional<std::function<void()>> tape_work(const std::string& name, wp::DType dtype, const wp::Dims& shape);

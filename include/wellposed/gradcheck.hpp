@@ -1,0 +1,43 @@
+// gradcheck: derivatives compared with differences of the function itself.
+#pragma once
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "wellposed/tensor.hpp"
+
+namespace [[gnu::visibility("default")]] wp {
+
+struct GradcheckOptions {
+  double rtol = 1e-6;  // error allowed relative to the largest entry of the Jacobian
+  double atol = 1e-9;
+};
+
+// One entry ∂y/∂x of a Jacobian (of order 2: of the gradient's).
+struct GradcheckEntry {
+  std::string name;  // "∂y[1]/∂x[0, 2]"; of complex numbers which part
+  double computed = 0, expected = 0, uncertainty = 0;
+  bool reverse = true;  // which mode gave it
+};
+
+struct GradcheckReport {
+  std::vector<GradcheckEntry> wrong;  // the worst first, at most 20
+  std::int64_t entries = 0;           // compared, in both modes
+  std::int64_t wrong_count = 0;
+  std::int64_t unjudged = 0;  // differences did not settle: outside the domain, or too steep
+  std::int64_t kinks = 0;     // the two one-sided derivatives differ, and the computed one lies between them
+  double worst = 0;           // largest |computed − expected| / scale of entries that are right
+  explicit operator bool() const noexcept { return wrong_count == 0; }
+  std::string to_string() const;
+};
+std::ostream& operator<<(std::ostream& os, const GradcheckReport& r);
+
+// Compares the reverse and forward derivatives of f at x with extrapolated differences (Ridders 1982), entry by
+// entry. order 2: also the derivatives of the gradient of Σ c·f(x) with fixed weights c. x should be f64 or c128.
+GradcheckReport gradcheck(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, int order = 1,
+                          const GradcheckOptions& options = {});
+GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
+                          const std::vector<Tensor>& x, int order = 1, const GradcheckOptions& options = {});
+
+}  // namespace gnu::visibility("default")]]wp

@@ -1,0 +1,248 @@
+// Functions of the caller's as ops: custom_op, custom_gradient, checkpoint, implicit_root.
+#include <unordered_set>
+
+#include "autodiff/forward.hpp"
+#include "autodiff/tape.hpp"
+#include "base/text.hpp"
+#include "kernels/scan.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/moves.hpp"
+#include "wellposed/autodiff.hpp"
+#include "wellposed/linalg.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp {
+namespace {
+
+using Many = std::vector<Tensor>;
+
+Many to_many(std::span<const Tensor> t) {
+  return {t.begin(), t.end()};
+}
+Tensors to_tensors(const Many& t) {
+  return {t.begin(), t.end()};
+}
+
+// Everything depends on everything.
+void flow_all(const FlowQuery& q, Visit visit) {
+  for (std::int64_t e = 0; e < q.call.in[q.input].size(); ++e) visit(e);
+}
+
+// What an op of the caller's does; its attribute 0. The op's record is part of it, so that it lives as long as any
+// tape remembers a call.
+struct Behaviour {
+  Op op;
+  std::string name, no_derivative;
+  std::function<Many(Call&, const Many&)> forward;
+  std::function<Many(const Backward&)> vjp;
+  std::function<Many(const Forward&)> jvp;
+};
+
+const Behaviour& behaviour(Attrs attrs) {
+  return attrs[0].object<Behaviour>();
+}
+
+void run_forward(Call& c) {
+  Many in;
+  for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
+  const Behaviour& b = behaviour(c.attrs);
+  Many out;
+  {
+    const detail::Restore<&Context::listeners> unseen;
+    context().listeners = nullptr;
+    out = b.forward(c, in);
+  }
+  for (Tensor& y : out) {
+    if (!y.defined()) refuse<ArgumentError>("WP-ARG-002", "the function gave an undefined tensor.");
+    if (is_floating(y.dtype())) {
+      const Tensor whole = contiguous(y);
+      if (kernels::first_nonfinite(y.dtype(), whole.node()->data, 0, y.size()) >= 0)
+        c.status.bits |= simd::Status::nonfinite;
+    }
+    // A tensor of its own: others may hold the one that the function gave.
+    c.out.push_back(view_of(y, y.shape(), y.strides()));
+  }
+}
+
+std::shared_ptr<Behaviour> made(std::string name) {
+  auto b = std::make_shared<Behaviour>();
+  b->name = std::move(name);
+  b->op.name = intern(b->name);
+  b->op.group = "custom";
+  b->op.params = {{.name = "x", .optional = true, .variadic = true}};
+  b->op.attrs = {{.name = "function", .type = AttrType::object, .required = true}};
+  b->op.infer = no_outputs;
+  b->op.forward = run_forward;
+  b->op.flow = flow_all;
+  b->op.saves_inputs = ~0U;
+  b->op.saves_outputs = ~0U;
+  b->op.vjp = [](const Backward& r) { return to_tensors(behaviour(r.attrs).vjp(r)); };
+  return b;
+}
+
+Many run(const std::shared_ptr<Behaviour>& b, const Many& x, const Place& place) {
+  std::vector<const Tensor*> in;
+  for (const Tensor& t : x) in.push_back(&t);
+  const Attr attrs[] = {Attr(std::shared_ptr<const void>(b))};
+  const Tensors y = call(b->op, Inputs(in.data(), in.size()), attrs, place);
+  return {y.begin(), y.end()};
+}
+
+// The derivative of f at x by a tape of its own.
+Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const Place& place) {
+  const Many own = autodiff::aliases(x);
+  Many sources, all(x.size());
+  autodiff::Tape tape(false);
+  for (const Tensor& t : own)
+    if (t.defined() && is_floating(t.dtype())) {
+      tape.watch(t);
+      sources.push_back(t);
+    }
+  tape.start();
+  const Many y = f(own);
+  tape.stop();
+  const Many g = tape.gradient({.targets = y,
+                                .seeds = seeds,
+                                .sources = sources,
+                                .zero_unconnected = true,
+                                .place = place,
+                                .function = "checkpoint"});
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i].defined() && is_floating(own[i].dtype())) all[i] = g[k++];
+  return all;
+}
+
+// Sees whether a function uses a tensor that a tape follows and that is not among its arguments.
+class Captures : public Observer {
+ public:
+  Captures(const Many& x, const Listener* listeners) {
+    for (const Tensor& t : x) own_.insert(t.node());
+    for (const Listener* l = listeners; l; l = l->outer)
+      if (const auto* const tape = dynamic_cast<const autodiff::Tape*>(l->observer)) tapes_.push_back(tape);
+  }
+  void after(Call& c) override {
+    for (std::size_t i = 0; i < c.in.size(); ++i) {
+      if (!c.in[i].defined() || own_.contains(c.in[i].node())) continue;
+      for (const autodiff::Tape* const tape : tapes_)
+        if (tape->slots().find(c.in[i]) >= 0)
+          refuse<ArgumentError>("WP-GRD-010",
+                                say("the function uses a watched tensor ", c.in[i].dtype(), " ", c.in[i].shape(),
+                                    " that is not among its arguments: its gradient would be lost."),
+                                "Hand it over as an argument.");
+    }
+  }
+
+ private:
+  std::unordered_set<const detail::Node*> own_;
+  std::vector<const autodiff::Tape*> tapes_;
+};
+
+}  // namespace
+
+TensorsFunction custom_op(CustomOp op, std::source_location where) {
+  if (!op.forward) raise<ArgumentError>("WP-ARG-002", "custom_op", "forward is missing.");
+  const auto b = made(op.name.empty() ? "custom_op" : op.name);
+  b->no_derivative = op.no_derivative.empty() ? "it was given none." : op.no_derivative;
+  b->forward = [f = op.forward](Call&, const Many& x) { return f(x); };
+  if (op.vjp)
+    b->vjp = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
+  else
+    b->op.vjp = nullptr;
+  if (op.jvp) {
+    b->jvp = [f = op.jvp](const Forward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.tangents)); };
+    b->op.jvp = [](const Forward& r) { return to_tensors(behaviour(r.attrs).jvp(r)); };
+  }
+  if (!op.vjp) b->op.no_derivative = intern(b->no_derivative);
+  if (op.elementwise) b->op.flow = flow_elementwise;
+  const Place place(where);
+  return [b, place](const Many& x) { return run(b, x, place); };
+}
+
+Many custom_gradient(const std::function<VjpResults(const Many&)>& f, const Many& x, std::source_location where) {
+  const auto b = made("custom_gradient");
+  b->forward = [f](Call& c, const Many& in) {
+    VjpResults p = f(in);
+    c.beside().keepsake = std::make_shared<const TensorsFunction>(std::move(p.pullback));
+    return p.values;
+  };
+  b->vjp = [](const Backward& r) {
+    Many u = to_many(r.cotangents);
+    for (std::size_t k = 0; k < u.size(); ++k)
+      if (!u[k].defined() && is_floating(r.output(k).dtype)) u[k] = zeros_for(r.output(k));
+    return (*static_cast<const TensorsFunction*>(r.keepsake))(u);
+  };
+  return run(b, x, where);
+}
+Tensor custom_gradient(const std::function<VjpResult(const Tensor&)>& f, const Tensor& x,
+                       std::source_location where) {
+  return custom_gradient(
+      [f](const Many& in) {
+        VjpResult p = f(in[0]);
+        return VjpResults{{p.value}, [back = p.pullback](const Many& u) { return Many{back(u[0])}; }};
+      },
+      {x}, where)[0];
+}
+
+Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location where) {
+  const auto b = made("checkpoint");
+  const Listener* const listeners = context().listeners;
+  b->op.saves_outputs = 0;
+  b->forward = [f, listeners](Call&, const Many& in) {
+    Captures captures(in, listeners);
+    const Listen listen(captures);
+    return f(in);
+  };
+  const Place place(where);
+  b->vjp = [f, place](const Backward& r) {
+    Many u = to_many(r.cotangents);
+    for (std::size_t k = 0; k < u.size(); ++k)
+      if (!u[k].defined() && is_floating(r.output(k).dtype)) u[k] = zeros_for(r.output(k));
+    return by_tape(f, to_many(r.in), u, place);
+  };
+  return run(b, x, place);
+}
+Tensor checkpoint(const TensorFunction& f, const Tensor& x, std::source_location where) {
+  return checkpoint([f](const Many& in) { return Many{f(in[0])}; }, {x}, where)[0];
+}
+
+Tensor linalg::through_svd(const Tensor& x,
+                           const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)>& f,
+                           std::source_location where) {
+  return checkpoint(
+      [f](const Tensor& a) {
+        const SvdResult r = svd(a, {.full_matrices = false});
+        return f(r.U, r.S, r.Vh);
+      },
+      x, where);
+}
+Tensor linalg::through_eigh(const Tensor& x, const std::function<Tensor(const Tensor&, const Tensor&)>& f,
+                            std::source_location where) {
+  return checkpoint(
+      [f](const Tensor& a) {
+        const EighResult r = eigh(a);
+        return f(r.eigenvalues, r.eigenvectors);
+      },
+      x, where);
+}
+
+// dx = −(∂F/∂x)⁻¹ ∂F/∂p dp, so the cotangent of p is −(∂F/∂p)ᴴ λ with (∂F/∂x)ᴴ λ = g.
+Tensor implicit_root(const std::function<Tensor(const Tensor&, const Many&)>& F,
+                     const std::function<Tensor(const Many&)>& solve, const Many& parameters,
+                     std::source_location where) {
+  const auto b = made("implicit_root");
+  b->forward = [solve](Call&, const Many& in) { return Many{solve(in)}; };
+  b->vjp = [F](const Backward& r) {
+    const Many p = to_many(r.in);
+    const Tensor& x = r.out[0];
+    const Dims flat{x.size()}, square_shape{x.size(), x.size()};
+    const Tensor J = reshape(jacobian([&](const Tensor& at) { return F(at, p); }, x), square_shape);
+    const Tensor lambda = linalg::solve(matrix_transpose(conj_of(J)), reshape(r.g(), flat));
+    const VjpResults back = vjp([&](const Many& q) { return Many{F(x, q)}; }, p);
+    Many g = back.pullback({reshape(negative(lambda), back.values[0].shape())});
+    return g;
+  };
+  return run(b, parameters, where)[0];
+}
+
+}  // namespace wp

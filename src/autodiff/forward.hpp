@@ -1,0 +1,38 @@
+// Forward mode: tangents travel with the values.
+#pragma once
+#include <functional>
+
+#include "autodiff/slots.hpp"
+#include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
+
+namespace wp::autodiff {
+
+using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+class Tangents : public Observer {
+ public:
+  void after(Call& c) override;
+  void set(const Tensor& x, Tensor tangent);
+  // Undefined: zero.
+  Tensor of(const Tensor& x) const;
+
+ private:
+  Slots slots_;
+  std::vector<Tensor> tangents_;
+};
+
+// x as a tensor of its own: what it is used for elsewhere is not followed.
+Tensor alias(const Tensor& x);
+std::vector<Tensor> aliases(const std::vector<Tensor>& xs);
+
+struct Pushed {
+  std::vector<Tensor> values, tangents;
+};
+// f(x) and f′(x)·v; an undefined v stands for zero, a result that does not vary has a tangent of zeros.
+Pushed pushed(const Function& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v);
+// f(x), f′(x)·v, f″(x)·v·v, … up to `order`.
+std::vector<std::vector<Tensor>> taylor(const Function& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v,
+                                        int order);
+
+}  // namespace wp::autodiff

@@ -1,0 +1,276 @@
+#include "autodiff/reverse.hpp"
+
+#include <algorithm>
+
+#include "autodiff/forward.hpp"
+#include "autodiff/replay.hpp"
+#include "autodiff/support.hpp"
+#include "base/text.hpp"
+#include "ops/moves.hpp"
+#include "ops/shapes.hpp"
+#include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp::autodiff {
+
+// What a rule may ask.
+class RuleCall : public Backward {
+ public:
+  RuleCall(Reverse& pass, std::size_t step, std::span<const Tensor> cotangents, std::span<const bool> wanted)
+      : Backward(pass.tape_.steps()[step].view(), cotangents, wanted), pass_(pass), step_(step) {}
+  RuleCall(Reverse& pass, std::size_t step, const Saved& saved, std::span<const Tensor> cotangents,
+           std::span<const bool> wanted)
+      : Backward(saved, cotangents, wanted), pass_(pass), step_(step) {}
+  std::vector<Tensors> taylor(const Variation& at, const Variation& along, int order) const override {
+    const std::size_t split = out.size();
+    std::vector<Tensor> point(split + in.size()), direction(split + in.size());
+    const auto given = [](const Tensors& t, std::size_t i) { return i < t.size() ? t[i] : Tensor(); };
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      const bool output = i < split;
+      const std::size_t k = output ? i : i - split;
+      point[i] = given(output ? at.outputs : at.inputs, k);
+      direction[i] = given(output ? along.outputs : along.inputs, k);
+      if (!point[i].defined() && (output || direction[i].defined())) point[i] = output ? out[k] : in[k];
+    }
+    const auto f = [&](const std::vector<Tensor>& x) {
+      const Tensors c = pass_.replayed_cotangents(step_, {x.data(), split}, {x.data() + split, x.size() - split});
+      return std::vector<Tensor>(c.begin(), c.end());
+    };
+    std::vector<Tensors> all;
+    for (std::vector<Tensor>& d : autodiff::taylor(f, point, direction, order)) all.emplace_back(d.begin(), d.end());
+    return all;
+  }
+  std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }
+  int depth() const noexcept override {
+    int n = 0;
+    for (const Listener* l = context().listeners; l; l = l->outer) n += l->observer != nullptr;
+    return n;
+  }
+  void find(Finding f) const override {
+    f.op = op.name;
+    f.place = place;
+    f.scope = current_scope();
+    pass_.tape_.find(std::move(f));
+  }
+
+ private:
+  Reverse& pass_;
+  std::size_t step_;
+};
+
+namespace {
+
+bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
+  if (from.size() > to.size()) return false;
+  for (std::size_t k = 0; k < from.size(); ++k)
+    if (const std::int64_t n = from[k]; n != 1 && n != to[k + to.size() - from.size()]) return false;
+  return true;
+}
+
+[[noreturn]] void refuse_step(const Step& s, std::string_view what) {
+  const Op& op = *s.op;
+  refuse<GradientError>("WP-GRD-001",
+                        say(op.name, " (", s.place.text(), ") has no derivative, and ", what, ": ",
+                            op.no_derivative.empty() ? "its rule is missing." : op.no_derivative),
+                        "Use a smooth stand-in, or stop_gradient where the value is meant as a constant.");
+}
+
+}  // namespace
+
+Tensor fitted(Tensor g, const Fact& fact, const Op& op) {
+  if (is_complex(g.dtype()) && !is_complex(fact.dtype)) g = real(g);
+  if (!(g.shape() == fact.shape)) {
+    if (!broadcasts_to(fact.shape, g.shape()))
+      refuse<GradientError>("WP-GRD-005", say("the derivative rule of ", op.name, " gives a gradient ", g.shape(),
+                                              " for an input ", fact.shape, "."));
+    g = sum_to(g, fact.shape);
+  }
+  if (g.dtype() != fact.dtype) g = astype(g, fact.dtype);
+  return g;
+}
+
+Reverse::Reverse(Tape& tape, const Request& request) : tape_(tape), request_(request), end_(tape.steps().size()) {
+  const std::size_t n = tape.slots().size();
+  cotangents_.resize(n);
+  needed_.assign(n, 0);
+  is_source_.assign(n, 0);
+  made_.assign(n, 0);
+  for (const Tensor& x : request.sources) {
+    const std::int32_t slot = tape.slot_of(x, "x");
+    sources_.push_back(slot);
+    is_source_[static_cast<std::size_t>(slot)] = needed_[static_cast<std::size_t>(slot)] = 1;
+  }
+  for (const Tensor& y : request.targets) targets_.push_back(y.defined() ? tape.slots().find(y) : -1);
+}
+
+void Reverse::seed() {
+  for (std::size_t k = 0; k < targets_.size(); ++k) {
+    const Tensor& y = request_.targets[k];
+    if (!y.defined()) refuse<ArgumentError>("WP-ARG-002", "the target y is undefined.");
+    Tensor g = k < request_.seeds.size() ? request_.seeds[k] : Tensor();
+    if (g.defined() && !(g.shape() == y.shape()))
+      refuse<ShapeError>("WP-SHP-001", say("the output gradient ", g.shape(), " must have the shape of its target ",
+                                           y.shape(), "."));
+    if (is_floating(y.dtype())) {
+      if (!g.defined() && is_complex(y.dtype()))
+        refuse<DtypeError>("WP-DTY-003", say("the target is ", y.dtype(), ": a gradient needs a real loss."),
+                           "Differentiate real(y), imag(y) or abs(y), or give output_gradients.");
+      if (!g.defined()) g = ones(y.shape(), {.dtype = y.dtype()});
+      if (g.dtype() != y.dtype()) g = astype(g, y.dtype());
+    }
+    seeds_.push_back(g);
+    if (targets_[k] >= 0 && is_floating(y.dtype())) add_to(targets_[k], g);
+  }
+}
+
+void Reverse::mark_needed() {
+  Steps& steps = tape_.steps();
+  for (std::size_t k = 0; k < end_; ++k) {
+    const Step& s = steps[k];
+    bool any = false;
+    for (const std::int32_t o : s.out_slots()) made_[static_cast<std::size_t>(o)] = 1;
+    for (std::uint32_t i = 0; i < s.inputs; ++i)
+      any |= s.slots[i] >= 0 && needed_[static_cast<std::size_t>(s.slots[i])] && is_floating(s.facts[i].dtype);
+    if (!any || s.op->flow == flow_nothing) continue;
+    for (std::uint32_t i = 0; i < s.outputs; ++i)
+      if (is_floating(s.facts[s.inputs + i].dtype)) needed_[static_cast<std::size_t>(s.slots[s.inputs + i])] = 1;
+  }
+}
+
+void Reverse::add_to(std::int32_t slot, Tensor g) {
+  Tensor& sum = cotangents_[static_cast<std::size_t>(slot)];
+  sum = sum.defined() ? add(sum, g) : std::move(g);
+}
+
+Tensor Reverse::finished(std::int32_t slot, bool keep) {
+  Tensor& g = cotangents_[static_cast<std::size_t>(slot)];
+  if (const auto* const hooks = tape_.hooks(slot); hooks && g.defined())
+    for (const auto& f : *hooks)
+      if (Tensor other = f(g); other.defined()) {
+        if (!(other.shape() == g.shape()))
+          refuse<ShapeError>("WP-SHP-001",
+                             say("a hook must return a gradient ", g.shape(), "; got ", other.shape(), "."));
+        g = astype(other, g.dtype());
+      }
+  return keep ? g : std::move(g);
+}
+
+Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
+  const Step& s = tape_.steps()[step];
+  tape_.check_unchanged(s);
+  context().saw_nonfinite = false;
+  const RuleCall rule(*this, step, cotangents, wanted);
+  Tensors in = s.op->vjp(rule);
+  if (!context().saw_nonfinite) [[likely]]
+    return in;
+  // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
+  return masked_rule(tape_, step, end_, targets_, in, [&](const Saved& finite) {
+    const RuleCall again(*this, step, finite, cotangents, wanted);
+    return s.op->vjp(again);
+  });
+}
+
+void Reverse::go_back(std::size_t step) {
+  Step& s = tape_.steps()[step];
+  Tensors cotangents(s.outputs);
+  bool any = false, needed = false;
+  for (std::uint32_t i = 0; i < s.outputs; ++i) {
+    const std::int32_t slot = s.slots[s.inputs + i];
+    needed |= needed_[static_cast<std::size_t>(slot)] != 0;
+    if (!cotangents_[static_cast<std::size_t>(slot)].defined()) continue;
+    any = true;
+    cotangents[i] = finished(slot, is_source_[static_cast<std::size_t>(slot)] != 0);
+  }
+  if (!any || !needed) return;
+  const OnBehalf behalf(s);
+  if (!s.op->vjp) refuse_step(s, "the target depends on its result");
+  bool few[8];
+  const std::unique_ptr<bool[]> many(s.inputs > std::size(few) ? new bool[s.inputs] : nullptr);
+  bool* const wanted = many ? many.get() : few;
+  for (std::uint32_t i = 0; i < s.inputs; ++i)
+    wanted[i] = s.slots[i] >= 0 && needed_[static_cast<std::size_t>(s.slots[i])] && is_floating(s.facts[i].dtype);
+  Tensors in = apply_rule(step, {cotangents.begin(), cotangents.size()}, {wanted, s.inputs});
+  for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i)
+    if (wanted[i] && in[i].defined()) add_to(s.slots[i], fitted(std::move(in[i]), s.facts[i], *s.op));
+  if (tape_.forgets() && !chooses(*s.op)) s.forget();
+}
+
+void Reverse::explain_blocked(std::int32_t source) {
+  // Is there a way at all, through results that do not vary?
+  Steps& steps = tape_.steps();
+  std::vector<std::int32_t> through(made_.size(), -2);  // the first step without a derivative; −1: none yet
+  through[static_cast<std::size_t>(source)] = -1;
+  for (std::size_t k = 0; k < end_; ++k) {
+    const Step& s = steps[k];
+    std::int32_t way = -2;
+    for (const std::int32_t i : s.in_slots())
+      if (i >= 0) way = std::max(way, through[static_cast<std::size_t>(i)]);
+    if (way == -2) continue;
+    if (!s.op->vjp && way == -1) way = static_cast<std::int32_t>(k);
+    for (const std::int32_t o : s.out_slots()) through[static_cast<std::size_t>(o)] = way;
+  }
+  for (const std::int32_t t : targets_)
+    if (t >= 0 && through[static_cast<std::size_t>(t)] >= 0)
+      refuse_step(steps[static_cast<std::size_t>(through[static_cast<std::size_t>(t)])],
+                  "the only way from the target to x passes it");
+}
+
+Tensors Reverse::replayed_cotangents(std::size_t step, std::span<const Tensor> outputs,
+                                     std::span<const Tensor> inputs) {
+  return cotangents_by_replay(tape_, step, end_, outputs, inputs, targets_, request_.targets, seeds_);
+}
+
+std::vector<Tensor> Reverse::run() {
+  seed();
+  mark_needed();
+  for (std::size_t k = end_; k-- > 0;) go_back(k);
+  std::vector<Tensor> all;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const auto slot = static_cast<std::size_t>(sources_[i]);
+    // Hooks of tensors that a step made have run there.
+    Tensor g = cotangents_[slot];
+    if (g.defined() && !made_[slot]) g = finished(sources_[i], true);
+    if (!g.defined() && !request_.zero_unconnected) explain_blocked(sources_[i]);
+    if (!g.defined() && request_.zero_unconnected)
+      g = zeros_for({request_.sources[i].shape(), request_.sources[i].dtype()});
+    all.push_back(std::move(g));
+  }
+  return all;
+}
+
+Tape::Passes::Passes(Tape& tape, const Request& r)
+    : tape_(tape), running_{r.function.data(), &r.place}, outermost_(!tape.in_passes_) {
+  context().running = &running_;
+  if (tape.used_up_)
+    refuse<GradientError>("WP-GRD-004", "this tape has given its gradient: what it recorded is gone.",
+                          "Use GradientTape({.persistent = true}) for several gradients.");
+  if (!tape.persistent_) tape.stop();
+  tape.in_passes_ = true;
+}
+Tape::Passes::~Passes() {
+  if (!outermost_) return;
+  tape_.in_passes_ = false;
+  if (tape_.persistent_) return;
+  tape_.used_up_ = true;
+  tape_.steps_.clear();
+}
+
+std::vector<Tensor> Tape::passes(const Request& r) {
+  std::vector<Tensor> all;
+  {
+    const detail::Restore<&Context::level> level;
+    context().level = CheckLevel::escape;  // what is made on the way is noted, and judged at the end
+    all = Reverse(*this, r).run();
+  }
+  for (const Tensor& g : all)
+    if (g.defined()) escape(g, r.function, Counts::made_and_given, r.place);
+  return all;
+}
+
+std::vector<Tensor> Tape::gradient(const Request& r) {
+  const Passes passes(*this, r);
+  in_passes_ = false;  // one way only: what was used may go
+  return this->passes(r);
+}
+
+}  // namespace wp::autodiff

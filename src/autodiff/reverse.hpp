@@ -1,0 +1,38 @@
+// One way back over a tape.
+#pragma once
+#include "autodiff/tape.hpp"
+
+namespace wp::autodiff {
+
+class Reverse {
+ public:
+  Reverse(Tape& tape, const Request& request);
+  // One gradient per source; undefined: the targets do not depend on it.
+  std::vector<Tensor> run();
+
+ private:
+  friend class RuleCall;
+  void seed();
+  void mark_needed();
+  void go_back(std::size_t step);
+  Tensors apply_rule(std::size_t step, std::span<const Tensor> cotangents, std::span<const bool> wanted);
+  void add_to(std::int32_t slot, Tensor g);
+  Tensor finished(std::int32_t slot, bool keep);
+  Tensors replayed_cotangents(std::size_t step, std::span<const Tensor> outputs, std::span<const Tensor> inputs);
+  void explain_blocked(std::int32_t source);
+
+  Tape& tape_;
+  const Request& request_;
+  std::vector<std::int32_t> targets_, sources_;
+  std::vector<Tensor> seeds_;
+  std::vector<Tensor> cotangents_;  // by slot
+  std::vector<char> needed_;        // by slot: a source lies before it
+  std::vector<char> is_source_;     // by slot
+  std::size_t end_;                 // steps when it began: the tape may record what follows
+  std::vector<char> made_;          // by slot: by a step, not watched
+};
+
+// Brings a rule's result to the shape and dtype of the input it belongs to.
+Tensor fitted(Tensor g, const Fact& fact, const Op& op);
+
+}  // namespace wp::autodiff

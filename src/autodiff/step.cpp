@@ -1,0 +1,101 @@
+#include "autodiff/step.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace wp::autodiff {
+namespace {
+
+constexpr std::size_t kChunk = 1 << 16;
+
+// Chunks that tapes of this thread gave back: the next one needs no new pages.
+struct Spare {
+  std::vector<std::unique_ptr<std::byte[]>> chunks;
+  static constexpr std::size_t most = 64;
+};
+thread_local Spare spare;
+
+template <class T>
+T* construct(std::byte*& at, std::size_t n) {
+  static_assert(alignof(T) <= alignof(std::max_align_t) && sizeof(T) % 4 == 0);
+  T* const first = reinterpret_cast<T*>(at);
+  std::uninitialized_value_construct_n(first, n);
+  at += n * sizeof(T);
+  return first;
+}
+
+}  // namespace
+
+void Alone::none() const {
+  refuse<GradientError>("WP-GRD-001",
+                        say("forward mode is not available at repeated or vanishing values of ", op.name, "."),
+                        "Use reverse mode (GradientTape).");
+}
+
+std::byte* Steps::take(std::size_t bytes) {
+  bytes = (bytes + 15) / 16 * 16;
+  if (static_cast<std::size_t>(end_ - at_) < bytes) {
+    const std::size_t size = std::max(kChunk, bytes);
+    if (size == kChunk && !spare.chunks.empty()) {
+      chunks_.push_back(std::move(spare.chunks.back()));
+      spare.chunks.pop_back();
+    } else {
+      chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
+      if (size > kChunk) large_ = true;
+    }
+    at_ = chunks_.back().get();
+    end_ = at_ + size;
+  }
+  std::byte* const piece = at_;
+  at_ += bytes;
+  return piece;
+}
+
+Step& Steps::add(const Call& c) {
+  const std::size_t in = c.in.size(), out = c.out.size(), residuals = c.aside ? c.aside->residuals.size() : 0,
+                    attrs = c.attrs.size(), tensors = in + out + residuals;
+  std::byte* at = take(sizeof(Step) + (in + out) * (sizeof(Fact) + sizeof(std::int32_t)) + tensors * sizeof(Tensor) +
+                       attrs * sizeof(Attr));
+  Step* const s = construct<Step>(at, 1);
+  s->op = &c.op;
+  s->place = c.place();
+  s->scope = context().scope;
+  s->number = context().step;
+  s->inputs = static_cast<std::uint32_t>(in);
+  s->outputs = static_cast<std::uint32_t>(out);
+  s->residuals = static_cast<std::uint32_t>(residuals);
+  s->attrs = static_cast<std::uint32_t>(attrs);
+  s->facts = reinterpret_cast<Fact*>(at);
+  for (std::size_t i = 0; i < in + out; ++i, at += sizeof(Fact)) {
+    const Tensor& t = i < in ? c.in[i] : c.out[i - in];
+    if (t.defined())
+      new (at) Fact{t.shape(), t.dtype()};
+    else
+      new (at) Fact{};
+  }
+  s->saved = construct<Tensor>(at, tensors);
+  s->attr = construct<Attr>(at, attrs);
+  s->slots = construct<std::int32_t>(at, in + out);
+  if (c.aside) s->keepsake = c.aside->keepsake;
+  steps_.push_back(s);
+  return *s;
+}
+
+void Steps::clear() noexcept {
+  for (Step* s : steps_) {
+    std::destroy_n(s->facts, s->inputs + s->outputs);
+    std::destroy_n(s->saved, s->inputs + s->outputs + s->residuals);
+    std::destroy_n(s->attr, s->attrs);
+    std::destroy_at(s);
+  }
+  steps_.clear();
+  if (!large_)
+    for (auto& chunk : chunks_)
+      if (spare.chunks.size() < Spare::most) spare.chunks.push_back(std::move(chunk));
+  chunks_.clear();
+  large_ = false;
+  at_ = end_ = nullptr;
+}
+
+}  // namespace wp::autodiff

@@ -1,0 +1,85 @@
+// One recorded call. A step and all that belongs to it stand in one piece of an arena.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ops/derivative.hpp"
+
+namespace wp::autodiff {
+
+struct Step {
+  const Op* op;
+  Place place;
+  const ScopeName* scope;
+  std::int64_t number;  // of the training step
+  std::uint32_t inputs, outputs, residuals, attrs;
+  std::int32_t* slots;  // inputs, then outputs; −1: not on this tape
+  Fact* facts;          // inputs, then outputs
+  Tensor* saved;        // inputs, outputs, residuals; undefined where the rule does not need them
+  Attr* attr;
+  std::shared_ptr<const void> keepsake;
+
+  std::span<const std::int32_t> in_slots() const noexcept { return {slots, inputs}; }
+  std::span<const std::int32_t> out_slots() const noexcept { return {slots + inputs, outputs}; }
+  Saved view() const noexcept {
+    return {*op,   {attr, attrs}, {saved, inputs}, {saved + inputs, outputs}, {saved + inputs + outputs, residuals},
+            facts, place,         keepsake.get()};
+  }
+  // Lets go of what the rule needed.
+  void forget() noexcept {
+    for (std::uint32_t i = 0; i < inputs + outputs + residuals; ++i) saved[i] = Tensor();
+  }
+};
+
+// A rule that is asked outside of a way back: there is nothing that comes after.
+struct Alone : Backward {
+  using Backward::Backward;
+  std::vector<Tensors> taylor(const Variation&, const Variation&, int) const override { none(); }
+  std::optional<bool> verify() const noexcept override { return false; }
+  int depth() const noexcept override { return 1; }
+  void find(Finding f) const override { report(f); }
+
+ private:
+  [[noreturn]] void none() const;
+};
+
+// Errors and findings of a rule, or of a call that is made again, speak of the op, line and scope of its call.
+struct OnBehalf {
+  detail::Restore<&Context::rule> rule;
+  detail::Restore<&Context::scope> scope;
+  detail::Restore<&Context::step> number;
+  Running running;
+  explicit OnBehalf(const Step& s) : running{s.op->name.data(), &s.place} {
+    Context& c = context();
+    c.rule = &running;
+    c.scope = s.scope;
+    c.step = s.number;
+  }
+};
+
+// Steps in the order of the calls; their addresses stay.
+class Steps {
+ public:
+  Steps() = default;
+  ~Steps() { clear(); }
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+
+  std::size_t size() const noexcept { return steps_.size(); }
+  Step& operator[](std::size_t i) noexcept { return *steps_[i]; }
+  const Step& operator[](std::size_t i) const noexcept { return *steps_[i]; }
+  // A step with its facts; slots, tensors and attributes are for the caller to fill.
+  Step& add(const Call& c);
+  void clear() noexcept;
+
+ private:
+  std::byte* take(std::size_t bytes);
+  std::vector<Step*> steps_;
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::byte *at_ = nullptr, *end_ = nullptr;
+  bool large_ = false;  // some chunk is not of the usual size
+};
+
+}  // namespace wp::autodiff

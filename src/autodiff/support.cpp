@@ -1,0 +1,134 @@
+#include "autodiff/support.hpp"
+
+#include "ops/elementwise.hpp"
+#include "ops/moves.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp::autodiff {
+
+bool chooses(const Op& op) noexcept {
+  return op.vjp && (op.selects || op.notes == Notes::moves || op.carriers);
+}
+
+namespace {
+
+// A tensor of this shape, for flow to look at.
+Tensor stand_in(const Fact& fact) {
+  const Tensor one = zeros_for({{}, fact.dtype});
+  return view_of(one, fact.shape, Dims(fact.shape.size(), 0));
+}
+
+// Masks of the inputs of a step from the masks of its outputs: bool tensors, undefined: nothing. Constants have
+// values to be repaired too.
+std::vector<Tensor> masks_of_inputs(const Step& s, std::span<const Tensor> of_outputs, bool constants_too) {
+  std::vector<Tensor> all(s.inputs);
+  const std::unique_ptr<bool[]> wanted(new bool[s.inputs]);
+  for (std::uint32_t i = 0; i < s.inputs; ++i)
+    wanted[i] = (constants_too || s.slots[i] >= 0) && is_floating(s.facts[i].dtype);
+  if (chooses(*s.op)) {
+    Tensors ones(s.outputs);
+    for (std::uint32_t o = 0; o < s.outputs; ++o)
+      if (of_outputs[o].defined()) ones[o] = astype(of_outputs[o], s.facts[s.inputs + o].dtype);
+    const Tensors in = s.op->vjp(Alone(s.view(), {ones.begin(), ones.size()}, {wanted.get(), s.inputs}));
+    for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i)
+      if (wanted[i] && in[i].defined()) all[i] = not_equal(sum_to(in[i], s.facts[i].shape), 0);
+    return all;
+  }
+  std::vector<Tensor> in(s.inputs);
+  std::vector<const Tensor*> pointers(s.inputs);
+  for (std::uint32_t i = 0; i < s.inputs; ++i) {
+    in[i] = s.saved[i].defined() ? s.saved[i] : stand_in(s.facts[i]);
+    pointers[i] = &in[i];
+  }
+  Call c(*s.op, Inputs(pointers.data(), pointers.size()), {s.attr, s.attrs}, s.place);
+  for (std::uint32_t o = 0; o < s.outputs; ++o)
+    c.out.push_back(s.saved[s.inputs + o].defined() ? s.saved[s.inputs + o] : stand_in(s.facts[s.inputs + o]));
+  for (std::uint32_t i = 0; i < s.inputs; ++i) {
+    if (!wanted[i]) continue;
+    all[i] = zeros_for({s.facts[i].shape, DType::boolean});
+    bool* const to = reinterpret_cast<bool*>(all[i].node()->data);
+    for (std::uint32_t o = 0; o < s.outputs; ++o) {
+      if (!of_outputs[o].defined()) continue;
+      const std::vector<bool> mask = of_outputs[o].to_vector<bool>();
+      for (std::size_t e = 0; e < mask.size(); ++e)
+        if (mask[e]) s.op->flow({c, o, static_cast<std::int64_t>(e), i}, [&](std::int64_t at) { to[at] = true; });
+    }
+  }
+  return all;
+}
+
+Tensor joined(const Tensor& a, const Tensor& b) {
+  return a.defined() ? logical_or(a, b) : b;
+}
+
+// Masks of the outputs and inputs of one step.
+struct Masks {
+  std::vector<Tensor> outputs, inputs;
+};
+Masks masks_at(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets) {
+  std::vector<Tensor> by_slot(tape.slots().size());
+  for (std::size_t k = end; k-- > step;) {
+    const Step& s = tape.steps()[k];
+    Masks m;
+    bool any = false;
+    for (std::uint32_t o = 0; o < s.outputs; ++o) {
+      const std::int32_t slot = s.slots[s.inputs + o];
+      Tensor mask = by_slot[static_cast<std::size_t>(slot)];
+      for (const std::int32_t t : targets)
+        if (t == slot) mask = ones(s.facts[s.inputs + o].shape, {.dtype = DType::boolean});
+      any = any || mask.defined();
+      m.outputs.push_back(mask);
+    }
+    if (!any && k > step) continue;
+    m.inputs = masks_of_inputs(s, m.outputs, k == step);
+    if (k == step) return m;
+    for (std::uint32_t i = 0; i < s.inputs; ++i)
+      if (m.inputs[i].defined()) {
+        Tensor& sum_of = by_slot[static_cast<std::size_t>(s.slots[i])];
+        sum_of = joined(sum_of, m.inputs[i]);
+      }
+  }
+  return {};
+}
+
+}  // namespace
+
+Tensors masked_rule(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets,
+                    const Tensors& found, const std::function<Tensors(const Saved&)>& rule) {
+  const Step& s = tape.steps()[step];
+  Masks m;
+  {
+    const detail::Restore<&Context::listeners> restore;
+    const detail::Restore<&Context::level> level;
+    context().listeners = nullptr;
+    context().level = CheckLevel::off;
+    m = masks_at(tape, step, end, targets);
+  }
+  const auto dropped = [](const Tensor& mask) { return mask.defined() && !bool(wp::all(mask)); };
+  bool any = false;
+  for (const Tensor& mask : m.outputs) any = any || !mask.defined() || dropped(mask);
+  for (const Tensor& mask : m.inputs) any = any || dropped(mask);
+  if (!any) return found;
+  std::vector<Tensor> kept(s.saved, s.saved + s.inputs + s.outputs);
+  const auto repair = [](Tensor& t, const Tensor& mask) {
+    if (t.defined() && mask.defined() && is_floating(t.dtype())) t = where(logical_or(mask, isfinite(t)), t, 0.5);
+  };
+  for (std::uint32_t i = 0; i < s.inputs; ++i) repair(kept[i], m.inputs[i]);
+  for (std::uint32_t o = 0; o < s.outputs; ++o) repair(kept[s.inputs + o], m.outputs[o]);
+  Saved finite = s.view();
+  finite.in = {kept.data(), s.inputs};
+  finite.out = {kept.data() + s.inputs, s.outputs};
+  Tensors in = chooses(*s.op) ? found : rule(finite);  // other values would be another choice
+  for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i) {
+    if (!in[i].defined()) continue;
+    const Tensor* mask = nullptr;
+    if (s.op->flow == flow_elementwise && in[i].shape() == s.facts[s.inputs].shape && m.outputs[0].defined())
+      mask = &m.outputs[0];
+    else if (m.inputs[i].defined() && in[i].shape() == s.facts[i].shape)
+      mask = &m.inputs[i];
+    if (mask) in[i] = where(*mask, in[i], 0);
+  }
+  return in;
+}
+
+}  // namespace wp::autodiff

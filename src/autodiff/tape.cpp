@@ -1,0 +1,177 @@
+#include "autodiff/tape.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.hpp"
+#include "ops/moves.hpp"
+
+namespace wp::autodiff {
+namespace {
+
+struct Busy {  // held for tens of nanoseconds
+  std::atomic_flag& flag;
+  explicit Busy(std::atomic_flag& f) noexcept : flag(f) {
+    while (flag.test_and_set(std::memory_order_acquire))
+      while (flag.test(std::memory_order_relaxed)) {
+      }
+  }
+  ~Busy() { flag.clear(std::memory_order_release); }
+};
+
+bool named(std::uint32_t bits, std::size_t i) noexcept {
+  return (bits >> std::min<std::size_t>(i, 31) & 1U) != 0;
+}
+
+bool is_borrowed(const Tensor& t) noexcept {
+  return t.node()->borrowed || (t.node()->owner && t.node()->owner->borrowed);
+}
+constexpr std::size_t kCopied = 1 << 16;  // bytes of borrowed memory that are copied rather than summed up
+
+Tensor contiguous_copy(const Tensor& t) {
+  Tensor y = Tensor::adopt(detail::make_node(t.dtype(), t.shape()));
+  scatter_into(y, row_major(t.shape()), 0, t);
+  return y;
+}
+std::size_t checksum(const Tensor& t) {
+  const Tensor whole = t.is_contiguous() ? t : contiguous_copy(t);
+  return std::hash<std::string_view>()({whole.node()->data, whole.nbytes()});
+}
+
+}  // namespace
+
+void separate_outputs(Call& c) {
+  for (Tensor& y : c.out)
+    for (std::size_t i = 0; i < c.in.size(); ++i)
+      if (y.node() == c.in[i].node()) y = view_of(y, y.shape(), y.strides());
+}
+
+Tape::Tape(bool persistent) : persistent_(persistent) {}
+Tape::~Tape() {
+  stop();
+}
+void Tape::start() {
+  if (!listener_) listener_ = listen(*this);
+}
+void Tape::stop() noexcept {
+  if (listener_) silence(std::exchange(listener_, nullptr));
+}
+void Tape::reset() {
+  stop();
+  slots_ = Slots();
+  steps_.clear();
+  hooks_.clear();
+  checksums_.clear();
+  findings_.clear();
+  keeps_ = used_up_ = false;
+}
+
+void Tape::watch(const Tensor& x) {
+  if (!x.defined()) raise<ArgumentError>("WP-ARG-002", "watch", "the tensor is undefined.");
+  if (!is_floating(x.dtype()))
+    raise<DtypeError>("WP-DTY-003", "watch",
+                      say("a watched tensor must be floating-point or complex; got ", x.dtype(), " ", x.shape(), "."),
+                      "Integers do not vary: convert with astype before watching.");
+  const Busy busy(busy_);
+  slots_.add(x);
+}
+
+void Tape::after(Call& c) {
+  if (c.op.flow == flow_nothing) return;
+  std::int32_t few[8];
+  const std::size_t n = c.in.size();
+  std::vector<std::int32_t> many(n > std::size(few) ? n : 0);
+  std::int32_t* const in = n > std::size(few) ? many.data() : few;
+  const Busy busy(busy_);
+  std::int32_t most = -1;
+  for (std::size_t i = 0; i < n; ++i) {
+    in[i] = c.in[i].defined() ? slots_.find(c.in[i]) : -1;
+    most = std::max(most, in[i]);
+  }
+  if (most < 0) return;
+  separate_outputs(c);
+  record(c, {in, n});
+}
+
+void Tape::keep(Step& s, std::uint32_t i, const Tensor& t) {
+  if (!is_borrowed(t)) [[likely]] {
+    s.saved[i] = t;
+  } else if (t.nbytes() <= kCopied) {
+    s.saved[i] = contiguous_copy(t);
+    s.saved[i].node()->id = t.node()->id;
+  } else {
+    s.saved[i] = t;
+    checksums_[&s.saved[i]] = checksum(t);
+  }
+}
+
+void Tape::record(const Call& c, std::span<const std::int32_t> in) {
+  const bool whole = c.aside && c.aside->keeps_after;
+  keeps_ = keeps_ || whole;
+  Step& s = steps_.add(c);
+  for (std::uint32_t i = 0; i < s.inputs; ++i) {
+    const Tensor& t = c.in[i];
+    s.slots[i] = in[i];
+    if (!t.defined()) continue;
+    if (keeps_ || named(c.op.saves_inputs, i)) keep(s, i, t);
+  }
+  for (std::uint32_t i = 0; i < s.outputs; ++i) {
+    const Tensor& t = c.out[i];
+    s.slots[s.inputs + i] = slots_.add(t);
+    if (whole || named(c.op.saves_outputs, i)) s.saved[s.inputs + i] = t;
+  }
+  for (std::uint32_t i = 0; i < s.residuals; ++i) s.saved[s.inputs + s.outputs + i] = c.aside->residuals[i];
+  std::copy(c.attrs.begin(), c.attrs.end(), s.attr);
+}
+
+std::int32_t Tape::slot_of(const Tensor& x, std::string_view what) const {
+  const std::int32_t slot = x.defined() ? slots_.find(x) : -1;
+  if (slot >= 0) return slot;
+  if (!x.defined()) refuse<ArgumentError>("WP-ARG-002", say(what, " is undefined."));
+  refuse<GradientError>(
+      "WP-GRD-002",
+      say("the tape does not know ", what, " ", x.dtype(), " ", x.shape(),
+          ": it was not watched, and was not computed from a watched tensor while the tape recorded."),
+      "Call watch(x) before x is used.");
+}
+
+void Tape::hook(const Tensor& x, std::function<Tensor(const Tensor&)> f) {
+  hooks_[slot_of(x, "the tensor of the hook")].push_back(std::move(f));
+}
+const std::vector<std::function<Tensor(const Tensor&)>>* Tape::hooks(std::int32_t slot) const {
+  if (hooks_.empty()) [[likely]]
+    return nullptr;
+  const auto at = hooks_.find(slot);
+  return at == hooks_.end() ? nullptr : &at->second;
+}
+
+void Tape::find(Finding f) {
+  report(f);
+  findings_.push_back(std::move(f));
+}
+
+std::size_t Tape::bytes() const {
+  std::unordered_set<const char*> seen;
+  std::size_t sum = 0;
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    const Step& s = steps_[k];
+    for (std::uint32_t i = 0; i < s.inputs + s.outputs + s.residuals; ++i)
+      if (const Tensor& t = s.saved[i]; t.defined() && seen.insert(t.node()->data).second) sum += t.nbytes();
+  }
+  return sum;
+}
+
+void Tape::check_unchanged(const Step& s) const {
+  if (checksums_.empty()) [[likely]]
+    return;
+  for (std::uint32_t i = 0; i < s.inputs; ++i) {
+    const auto at = checksums_.find(&s.saved[i]);
+    if (at != checksums_.end() && s.saved[i].defined() && checksum(s.saved[i]) != at->second)
+      refuse<GradientError>("WP-GRD-003",
+                            say("memory that was lent to wellposed, and that the derivative of ", s.op->name,
+                                " needs (", s.facts[i].dtype, " ", s.facts[i].shape, "), was changed since."),
+                            "Do not write to it until the gradient is taken, or hand over a copy.");
+  }
+}
+
+}  // namespace wp::autodiff

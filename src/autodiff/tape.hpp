@@ -1,0 +1,82 @@
+// The tape: an observer that keeps what the derivative rules of the recorded calls need.
+#pragma once
+#include <functional>
+#include <unordered_map>
+
+#include "autodiff/slots.hpp"
+#include "autodiff/step.hpp"
+#include "ops/dispatch.hpp"
+
+namespace wp::autodiff {
+
+struct Request {
+  std::span<const Tensor> targets, seeds, sources;  // seeds: one per target; undefined: ones
+  bool zero_unconnected = false;
+  std::optional<bool> verify = std::nullopt;
+  Place place;
+  std::string_view function = "gradient";
+};
+
+class Tape : public Observer {
+ public:
+  explicit Tape(bool persistent);
+  ~Tape() override;
+  void after(Call& c) override;
+
+  void watch(const Tensor& x);
+  // One per source; undefined: the targets do not depend on it.
+  std::vector<Tensor> gradient(const Request& r);
+  // Several ways back: while Passes lives, passes() gives one after the other; then a tape that is not persistent is
+  // used up.
+  class Passes {
+   public:
+    Passes(Tape& tape, const Request& r);
+    ~Passes();
+    Passes(const Passes&) = delete;
+    Passes& operator=(const Passes&) = delete;
+
+   private:
+    Tape& tape_;
+    Running running_;
+    detail::Restore<&Context::running> restore_;
+    bool outermost_;
+  };
+  std::vector<Tensor> passes(const Request& r);
+  bool forgets() const noexcept { return !persistent_ && !keeps_ && !in_passes_; }
+
+  void start();
+  void stop() noexcept;
+  bool listening() const noexcept { return listener_ != nullptr; }
+  void reset();
+
+  const Steps& steps() const noexcept { return steps_; }
+  Steps& steps() noexcept { return steps_; }
+  const Slots& slots() const noexcept { return slots_; }
+  // What the tape must know of a tensor that a caller names.
+  std::int32_t slot_of(const Tensor& x, std::string_view what) const;
+  void hook(const Tensor& x, std::function<Tensor(const Tensor&)> f);
+  const std::vector<std::function<Tensor(const Tensor&)>>* hooks(std::int32_t slot) const;
+  void find(Finding f);
+  const std::vector<Finding>& findings() const noexcept { return findings_; }
+  std::size_t bytes() const;
+  // Throws if memory of somebody else that a step kept has been changed since.
+  void check_unchanged(const Step& s) const;
+
+ private:
+  void record(const Call& c, std::span<const std::int32_t> in);
+  void keep(Step& s, std::uint32_t i, const Tensor& t);
+
+  bool persistent_, keeps_ = false, used_up_ = false, in_passes_ = false;
+  Listener* listener_ = nullptr;
+  Slots slots_;
+  Steps steps_;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // threads that share a context record one after the other
+  std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> hooks_;
+  std::unordered_map<const Tensor*, std::size_t> checksums_;  // of large borrowed memory, by where the step keeps it
+  std::vector<Finding> findings_;
+};
+
+// Outputs that are one of the inputs become tensors of their own: a tensor has one number.
+void separate_outputs(Call& c);
+
+}  // namespace wp::autodiff

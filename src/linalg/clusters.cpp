@@ -1,0 +1,115 @@
+#include "linalg/clusters.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "wellposed/context.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp::linalg {
+namespace {
+
+// Positions inside a cluster: 1, 2, … at zero, else around 0.
+void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t last, bool zero, double size) {
+  const auto count = static_cast<double>(last - first);
+  for (std::size_t i = first; i < last; ++i) {
+    const auto place = static_cast<double>(i - first);
+    w[i] = size * (zero ? place + 1 : place - (count - 1) / 2);
+  }
+  c.any = true;
+}
+
+}  // namespace
+
+Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int terms) {
+  const detail::Restore<&Context::listeners> unrecorded;
+  context().listeners = nullptr;
+  Clusters c;
+  const double u = finfo(s.dtype()).eps / 2;
+  const auto k = static_cast<std::size_t>(s.shape().back());
+  c.s = astype(s, f64).to_vector<double>();
+  const std::size_t members = k ? c.s.size() / k : 0;
+  std::vector<double> w(c.s.size(), 0), near(members), tie(members);
+  c.group.assign(c.s.size(), -1);
+  c.at_zero.assign(c.s.size(), 0);
+  for (std::size_t m = 0; m < members; ++m) {
+    const std::size_t first = m * k, end = first + k;
+    double most = 0;
+    for (std::size_t i = first; i < end; ++i) most = std::max(most, std::fabs(c.s[i]));
+    near[m] = std::pow(u, 1.0 / (terms + 1)) * most;
+    tie[m] = 16 * static_cast<double>(n) * u * most;
+    int e = 0;
+    std::frexp(most, &e);
+    const double size = most > 0 ? std::ldexp(1.0, e - 1) : 1;
+    int groups = 0;
+    for (std::size_t i = first; i < end;) {
+      std::size_t j = i + 1;
+      while (j < end && std::fabs(c.s[j] - c.s[j - 1]) <= near[m]) ++j;
+      const bool zero = zero_counts && std::fabs(c.s[j - 1]) <= near[m];
+      if (j > i + 1 || zero) split(c, w, i, j, zero, size);
+      for (std::size_t t = i; t < j;) {  // ties inside the cluster
+        std::size_t v = t + 1;
+        while (v < j && std::fabs(c.s[v] - c.s[v - 1]) <= tie[m]) ++v;
+        const bool vanishes = zero_counts && std::fabs(c.s[v - 1]) <= tie[m];
+        if (v > t + 1 || vanishes) {
+          c.ties = true;
+          for (std::size_t x = t; x < v; ++x) {
+            c.group[x] = groups;
+            c.at_zero[x] = vanishes;
+          }
+          ++groups;
+        }
+        t = v;
+      }
+      i = j;
+    }
+  }
+  Dims per_member(s.shape().begin(), s.shape().end() - 1);
+  per_member.push_back(1);
+  per_member.push_back(1);
+  c.near = astype(Tensor::from(near, per_member), s.dtype());
+  c.tie = astype(Tensor::from(tie, per_member), s.dtype());
+  c.w = astype(Tensor::from(w, s.shape()), s.dtype());
+  return c;
+}
+
+Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed) {
+  const auto k = static_cast<std::size_t>(shape_of_s.back());
+  std::vector<complex128> r(c.s.size() * k, 0);
+  std::mt19937_64 draw(seed);
+  std::normal_distribution<double> normal;
+  const auto number = [&] { return complex128(normal(draw), is_complex(dtype) ? normal(draw) : 0); };
+  for (std::size_t first = 0; first < c.s.size(); first += k) {
+    const auto at = [&](std::size_t i, std::size_t j) -> complex128& { return r[(first + i) * k + j]; };
+    for (std::size_t j = 0; j < k; ++j) {
+      const int group = c.group[first + j];
+      if (group < 0) {
+        complex128 z = 1;
+        if (signs) z = is_complex(dtype) ? number() : complex128(draw() % 2 ? 1 : -1);
+        at(j, j) = z / std::abs(z);
+        continue;
+      }
+      // Gram–Schmidt, twice, of random columns inside the group.
+      for (std::size_t i = 0; i < k; ++i)
+        if (c.group[first + i] == group) at(i, j) = number();
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        for (std::size_t p = 0; p < j; ++p) {
+          if (c.group[first + p] != group) continue;
+          complex128 dot = 0;
+          for (std::size_t i = 0; i < k; ++i) dot += std::conj(at(i, p)) * at(i, j);
+          for (std::size_t i = 0; i < k; ++i) at(i, j) -= dot * at(i, p);
+        }
+        double norm = 0;
+        for (std::size_t i = 0; i < k; ++i) norm += std::norm(at(i, j));
+        for (std::size_t i = 0; i < k; ++i) at(i, j) /= std::sqrt(norm);
+      }
+    }
+  }
+  Dims shape = shape_of_s;
+  shape.push_back(shape_of_s.back());
+  const Tensor whole = Tensor::from(r, shape);
+  return is_complex(dtype) ? astype(whole, dtype) : astype(real(whole), dtype);
+}
+
+}  // namespace wp::linalg

@@ -1,0 +1,26 @@
+// Repeated and nearly repeated singular values or eigenvalues, as derivatives see them.
+#pragma once
+#include "wellposed/tensor.hpp"
+
+namespace wp::linalg {
+
+// Below `near` the quotient K/(s_j − s_i) of a derivative loses more digits than the series of its limit; below `tie`
+// two values are equal up to rounding. Along `w` every cluster splits; it is of the size of the largest value, and
+// positive where a cluster is at zero.
+struct Clusters {
+  Tensor near, tie;           // […, 1, 1]
+  Tensor w;                   // like s
+  bool any = false;           // some pair is near, or, where zero counts, some value
+  bool ties = false;          // some pair is tied, or some value is zero up to rounding
+  std::vector<double> s;      // the values, member by member
+  std::vector<int> group;     // the tie that a value belongs to, counted in its member; −1: none
+  std::vector<char> at_zero;  // zero up to rounding
+};
+// `n`: the longer side of the matrix. zero_counts: singular values. `terms` of the series are used.
+Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int terms);
+
+// A random orthogonal (unitary) matrix per member that mixes the values of a tie among themselves; `signs`: also flips
+// the others.
+Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed);
+
+}  // namespace wp::linalg

@@ -1,0 +1,151 @@
+// Derivatives of functions, functions of the caller's as ops, and what is refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "wellposed/wellposed.hpp"
+
+namespace {
+using namespace wp;
+
+std::vector<double> values(const Tensor& t) {
+  return astype(t, f64).to_vector<double>();
+}
+const TensorFunction cube_sum = [](const Tensor& x) { return sum(x * x * x); };
+
+TEST(Functions, ForwardAndReverseAgreeWithTheFormula) {
+  const Tensor x{1.0, 2.0}, v{10.0, 1.0};
+  const JvpResult p = jvp(cube_sum, x, v);
+  EXPECT_EQ(values(p.value), (std::vector<double>{9}));
+  EXPECT_EQ(values(p.tangent), (std::vector<double>{42}));
+  const VjpResult r = vjp([](const Tensor& t) { return t * t; }, x);
+  EXPECT_EQ(values(r.pullback(v)), (std::vector<double>{20, 4}));
+  EXPECT_EQ(values(r.pullback(Tensor{1.0, 1.0})), (std::vector<double>{2, 4}));
+}
+TEST(Functions, ALinearizedFunctionIsRunOnceAndMapsManyDirections) {
+  int runs = 0;
+  const Linearized l = linearize(
+      [&](const Tensor& t) {
+        ++runs;
+        return exp(t) * t;
+      },
+      Tensor{0.0, 1.0});
+  EXPECT_EQ(values(l.map(Tensor{1.0, 0.0})), (std::vector<double>{1, 0}));
+  EXPECT_DOUBLE_EQ(values(l.map(Tensor{0.0, 1.0}))[1], 2 * std::exp(1.0));
+  EXPECT_EQ(runs, 1);
+}
+TEST(Functions, SecondDerivativesOfACube) {
+  const Tensor x{1.0, 2.0};
+  EXPECT_EQ(values(hessian(cube_sum, x)), (std::vector<double>{6, 0, 0, 12}));
+  EXPECT_EQ(values(hvp(cube_sum, x, Tensor{1.0, 1.0})), (std::vector<double>{6, 12}));
+  EXPECT_EQ(values(jacobian([](const Tensor& t) { return t * t; }, x)), (std::vector<double>{2, 0, 0, 4}));
+}
+TEST(Functions, WhatAFunctionCapturesIsConstant) {
+  const Tensor x{3.0};
+  EXPECT_EQ(values(gradient([&](const Tensor& t) { return t * x; }, x)), (std::vector<double>{3}));
+  EXPECT_EQ(values(jvp([&](const Tensor& t) { return t * x; }, x, Tensor{1.0}).tangent), (std::vector<double>{3}));
+}
+TEST(Functions, PerturbationsOfNestedForwardModesAreKeptApart) {
+  // d/dx (x · d/dy (x + y)) = 1 at every x (Siskind & Pearlmutter 2005).
+  const Tensor one{1.0};
+  const Tensor t =
+      jvp([&](const Tensor& x) { return x * jvp([&](const Tensor& y) { return x + y; }, Tensor{1.0}, one).tangent; },
+          Tensor{1.0}, one)
+          .tangent;
+  EXPECT_EQ(values(t), (std::vector<double>{1}));
+}
+TEST(Functions, EverySampleHasItsOwnGradient) {
+  const Tensor w{2.0, 3.0}, data{{1.0, 0.0}, {0.0, 2.0}, {1.0, 1.0}};
+  const auto g = per_sample_gradients(
+      [](const std::vector<Tensor>& p, const std::vector<Tensor>& s) { return square(sum(p[0] * s[0])); }, {w},
+      {data});
+  EXPECT_EQ(values(g[0]), (std::vector<double>{4, 0, 0, 24, 10, 10}));
+}
+TEST(Checkpoint, KeepsLessAndGivesTheSame) {
+  const Tensor x{0.5, 1.5};
+  const TensorFunction deep = [](const Tensor& t) {
+    Tensor y = t;
+    for (int k = 0; k < 20; ++k) y = tanh(y) * 1.1;
+    return y;
+  };
+  GradientTape plain({.persistent = true}), sparse({.persistent = true});
+  std::vector<double> want, got;
+  {
+    GradientTape tape;
+    tape.watch(x);
+    want = values(tape.gradient(sum(deep(x)), x));
+  }
+  GradientTape outer, tape;
+  outer.watch(x);
+  tape.watch(x);
+  const Tensor y = sum(checkpoint(deep, x));
+  EXPECT_LT(tape.recorded(), 4U);
+  const Tensor g = tape.gradient(y, x);
+  EXPECT_EQ(values(g), want);
+  const Tensor h = outer.gradient(sum(g), x);
+  const Tensor direct = hvp([&](const Tensor& t) { return sum(deep(t)); }, x, Tensor{1.0, 1.0});
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(values(h)[i], values(direct)[i], 1e-14);
+}
+TEST(Checkpoint, RefusesAWatchedTensorThatIsNotAnArgument) {
+  const Tensor x{1.0}, w{2.0};
+  GradientTape tape;
+  tape.watch({x, w});
+  EXPECT_THROW((void)checkpoint([&](const Tensor& t) { return t * w; }, x), ArgumentError);
+}
+TEST(CustomGradient, TakesTheCallersDerivative) {
+  const Tensor x{2.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = custom_gradient(
+      [](const Tensor& t) {
+        return VjpResult{t * t, [](const Tensor& u) { return u * 100; }};
+      },
+      x);
+  EXPECT_EQ(values(y), (std::vector<double>{4}));
+  EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{100}));
+}
+TEST(CustomOp, RunsThroughDispatchWithChecksAndDerivatives) {
+  const TensorsFunction half = custom_op(
+      {.name = "halve",
+       .forward = [](const std::vector<Tensor>& x) { return std::vector<Tensor>{x[0] / 2}; },
+       .vjp = [](const auto&, const auto&, const std::vector<Tensor>& u) { return std::vector<Tensor>{u[0] / 2}; }});
+  const Tensor x{2.0, 6.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = half({x})[0];
+  EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(values(jvp([&](const Tensor& t) { return half({t})[0]; }, x, Tensor{1.0, 2.0}).tangent),
+            (std::vector<double>{0.5, 1}));
+  const TensorsFunction bad =
+      custom_op({.name = "my_log",
+                 .forward = [](const std::vector<Tensor>& t) { return std::vector<Tensor>{log(t[0])}; },
+                 .elementwise = true});
+  try {
+    (void)values(bad({Tensor{1.0, 0.0}})[0]);
+    FAIL();
+  } catch (const NonFiniteError& e) {
+    EXPECT_NE(std::string(e.what()).find("log"), std::string::npos) << e.what();
+  }
+  GradientTape none;
+  none.watch(x);
+  const Tensor z = bad({x})[0];
+  EXPECT_THROW((void)none.gradient(z, x), GradientError);
+}
+TEST(ImplicitRoot, DifferentiatesASquareRootFoundByNewton) {
+  const auto F = [](const Tensor& x, const std::vector<Tensor>& p) { return x * x - p[0]; };
+  const auto newton = [](const std::vector<Tensor>& p) {
+    Tensor x = Tensor{1.0, 1.0};
+    for (int k = 0; k < 40; ++k) x = (x + p[0] / x) * 0.5;
+    return x;
+  };
+  const Tensor a{2.0, 9.0};
+  GradientTape outer, tape;
+  outer.watch(a);
+  tape.watch(a);
+  const Tensor x = implicit_root(F, newton, {a});
+  const Tensor g = tape.gradient(sum(x), a);
+  EXPECT_NEAR(values(g)[0], 0.5 / std::sqrt(2.0), 1e-15);
+  const Tensor h = outer.gradient(sum(g), a);
+  EXPECT_NEAR(values(h)[1], -0.25 * std::pow(9.0, -1.5), 1e-15);
+}
+}  // namespace

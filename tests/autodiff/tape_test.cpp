@@ -1,0 +1,249 @@
+// GradientTape: what it records, what it gives, and what it says when there is nothing to give.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "wellposed/wellposed.hpp"
+
+namespace {
+using namespace wp;
+
+std::vector<double> values(const Tensor& t) {
+  return astype(t, f64).to_vector<double>();
+}
+std::string message(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Tape, DifferentiatesASumOfSquares) {
+  const Tensor x{1.0, -2.0, 3.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(square(x));
+  EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{2, -4, 6}));
+}
+TEST(Tape, AddsWhatSeveralUsesOfATensorBring) {
+  const Tensor x{2.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x + x * 3 + x;
+  EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{8}));
+}
+TEST(Tape, SumsBroadcastAxes) {
+  const Tensor x{1.0, 2.0}, m{{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}};
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_EQ(values(tape.gradient(sum(x * m), x)), (std::vector<double>{9, 12}));
+}
+TEST(Tape, BringsGradientsToTheDtypeOfTheirTensor) {
+  const Tensor x = astype(Tensor{1.0, 2.0}, f32), z = Tensor{1.0, 3.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor g = tape.gradient(sum(x * z), x);
+  EXPECT_EQ(g.dtype(), f32);
+  EXPECT_EQ(values(g), (std::vector<double>{1, 3}));
+}
+TEST(Tape, NestedTapesGiveSecondAndThirdDerivatives) {
+  const Tensor x{1.5};
+  GradientTape third, second, first;
+  for (GradientTape* t : {&third, &second, &first}) t->watch(x);
+  const Tensor y = x * x * x * x;
+  const Tensor g = first.gradient(y, x);
+  const Tensor h = second.gradient(g, x);
+  const Tensor k = third.gradient(h, x);
+  EXPECT_DOUBLE_EQ(values(g)[0], 4 * 1.5 * 1.5 * 1.5);
+  EXPECT_DOUBLE_EQ(values(h)[0], 12 * 1.5 * 1.5);
+  EXPECT_DOUBLE_EQ(values(k)[0], 24 * 1.5);
+}
+TEST(Tape, NestsTwentyDeep) {
+  const Tensor x{1.0};
+  std::vector<GradientTape> tapes(20);
+  for (GradientTape& t : tapes) t.watch(x);
+  Tensor y = exp(x * 0.5);
+  for (std::size_t k = tapes.size(); k-- > 0;) y = tapes[k].gradient(y, x);
+  EXPECT_NEAR(values(y)[0], std::exp(0.5) * std::pow(0.5, 20), 1e-17);
+}
+TEST(Tape, APersistentTapeGivesSeveralGradientsAndRecordsItsOwn) {
+  const Tensor x{3.0};
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * x, z = exp(x);
+  const Tensor g = tape.gradient(y, x);
+  EXPECT_EQ(values(g), (std::vector<double>{6}));
+  EXPECT_DOUBLE_EQ(values(tape.gradient(z, x))[0], std::exp(3.0));
+  EXPECT_EQ(values(tape.gradient(g, x)), (std::vector<double>{2}));
+}
+TEST(Tape, ATapeThatIsUsedUpSaysSo) {
+  const Tensor x{3.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  (void)tape.gradient(y, x);
+  EXPECT_NE(message([&] { (void)tape.gradient(y, x); }).find("persistent"), std::string::npos);
+}
+TEST(Tape, ATensorThatWasNotWatchedIsAnErrorWithWords) {
+  const Tensor x{3.0}, z{1.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_NE(message([&] { (void)tape.gradient(y, z); }).find("not watched"), std::string::npos);
+}
+TEST(Tape, UnconnectedTensorsGiveNothingOrZeros) {
+  const Tensor x{3.0}, z{1.0, 2.0};
+  for (const char* const how : {"none", "zero"}) {
+    GradientTape tape;
+    tape.watch({x, z});
+    const Tensor y = x * x;
+    const Tensor g = tape.gradient(y, z, {.unconnected = how});
+    if (std::string_view(how) == "none")
+      EXPECT_FALSE(g.defined());
+    else
+      EXPECT_EQ(values(g), (std::vector<double>{0, 0}));
+  }
+}
+TEST(Tape, AWayThroughAnIndexStatesWhyThereIsNoDerivative) {
+  const Tensor x{3.0, 5.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = astype(argmax(x), f64);
+  const std::string text = message([&] { (void)tape.gradient(y, x); });
+  EXPECT_NE(text.find("argmax"), std::string::npos) << text;
+  EXPECT_NE(text.find("index"), std::string::npos) << text;
+}
+TEST(Tape, OutputGradientsWeighTheTargets) {
+  const Tensor x{1.0, 2.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_EQ(values(tape.gradient(y, x, {.output_gradients = {Tensor{10.0, 1.0}}})), (std::vector<double>{20, 4}));
+}
+TEST(Tape, IntegersCannotBeWatched) {
+  GradientTape tape;
+  EXPECT_THROW(tape.watch(Tensor{1, 2}), DtypeError);
+}
+TEST(Tape, AComplexTargetNeedsARealLoss) {
+  const Tensor x{complex128(1, 2)};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_THROW((void)tape.gradient(y, x), DtypeError);
+}
+TEST(Tape, MaskedBranchesDoNotPoisonGradients) {
+  const Tensor x{0.0, 1.0, -1.0, 4.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(where(greater(x, 0), log(x), 0));
+  EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{0, 1, 0, 0.25}));
+}
+TEST(Tape, AZeroThatIsMerelyAValueDoesNotAnnihilate) {
+  const Tensor x{0.0, 1.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(log(x) * Tensor{0.0, 1.0});
+  EXPECT_THROW((void)tape.gradient(y, x), NonFiniteError);
+}
+TEST(Tape, MaskedRowsOfGivenNaNDoNotPoisonWeights) {
+  const Tensor data{{1.0, 2.0}, {NAN, INFINITY}}, keep{{true}, {false}}, w{{0.5}, {0.25}};
+  GradientTape tape;
+  tape.watch(w);
+  const Tensor y = sum(where(keep, matmul(data, w), 0));
+  EXPECT_EQ(values(tape.gradient(y, w)), (std::vector<double>{1, 2}));
+}
+TEST(Tape, ANonFiniteGradientNamesItsSource) {
+  const Tensor x{0.0, 1.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(log(x + 0));
+  const std::string text = message([&] { (void)tape.gradient(y, x); });
+  EXPECT_NE(text.find("log"), std::string::npos) << text;
+  EXPECT_NE(text.find("tape_test.cpp"), std::string::npos) << text;
+}
+TEST(Tape, NothingIsRecordedWhileItIsStopped) {
+  const Tensor x{2.0};
+  GradientTape tape;
+  tape.watch(x);
+  Tensor factor;
+  {
+    const auto stopped = tape.stop_recording();
+    factor = x * 10;
+  }
+  EXPECT_EQ(values(tape.gradient(x * factor, x)), (std::vector<double>{20}));
+}
+TEST(Tape, NothingPassesAStoppedGradient) {
+  const Tensor x{2.0, 3.0};
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_EQ(values(tape.gradient(sum(x * stop_gradient(x)), x)), (std::vector<double>{2, 3}));
+}
+TEST(Tape, ConstantsInTheShapeOfATensorDoNotStandInTheWay) {
+  const Tensor x{2.0, 3.0};
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_EQ(values(tape.gradient(sum(x * ones_like(x) + zeros_like(x)), x)), (std::vector<double>{1, 1}));
+}
+TEST(Tape, HooksSeeAndChangeGradientsOnTheirWay) {
+  const Tensor x{2.0};
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * 3, z = y * y;
+  tape.hook(y, [](const Tensor& g) { return minimum(g, 1.0); });
+  EXPECT_EQ(values(tape.gradient(z, x)), (std::vector<double>{3}));
+}
+TEST(Tape, JacobiansAndHessiansHaveTheShapesOfBoth) {
+  const Tensor x{1.0, 2.0};
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = matmul(Tensor{{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}, x), z = sum(x * x * x);
+  EXPECT_EQ(values(tape.jacobian(y, x)), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(values(tape.hessian(z, x)), (std::vector<double>{6, 0, 0, 12}));
+}
+TEST(Tape, BatchJacobiansRefuseMembersThatDependOnEachOther) {
+  const Tensor x{{1.0, 2.0}, {3.0, 4.0}};
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * x, mixed = x - sum(x, {.axis = 0, .keepdims = true});
+  EXPECT_EQ(values(tape.batch_jacobian(y, x)), (std::vector<double>{2, 0, 0, 4, 6, 0, 0, 8}));
+  EXPECT_THROW((void)tape.batch_jacobian(mixed, x), GradientError);
+}
+TEST(Tape, BorrowedMemoryThatChangesIsNoticedOrWasCopied) {
+  std::vector<double> small{1, 2}, large(100000, 1.0);
+  {
+    const Tensor x = Tensor::borrow(small.data(), f64, {2});
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = sum(x * x);
+    small[0] = 100;
+    EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{2, 4}));
+  }
+  const Tensor x = Tensor::borrow(large.data(), f64, {100000});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sum(x * x);
+  large[7] = 100;
+  EXPECT_THROW((void)tape.gradient(y, x), GradientError);
+}
+TEST(Tape, TapesOfSeveralThreadsShareATensor) {
+  const Tensor x{1.0, 2.0, 3.0};
+  std::vector<std::thread> threads;
+  std::vector<std::vector<double>> got(8);
+  for (std::size_t k = 0; k < got.size(); ++k)
+    threads.emplace_back([&, k] {
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        GradientTape tape;
+        tape.watch(x);
+        got[k] = values(tape.gradient(sum(x * x * static_cast<double>(k)), x));
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t k = 0; k < got.size(); ++k) EXPECT_DOUBLE_EQ(got[k][2], 6.0 * static_cast<double>(k));
+}
+TEST(Gradcheck, NamesTheEntryThatIsWrong) {
+  const auto f = [](const Tensor& x) { return x * x; };
+  EXPECT_TRUE(gradcheck(f, Tensor{1.0, -2.0}, 2)) << gradcheck(f, Tensor{1.0, -2.0}, 2);
+}
+}  // namespace
