@@ -68,7 +68,7 @@ void multiply(Vector<T>& x, double a) {
 
 // The iteration itself is nothing to a tape: what it solves is.
 template <class F>
-auto unrecorded(F&& f) {
+auto off_the_tape(F&& f) {
   const wp::detail::Restore<&Context::listeners> restore;
   context().listeners = nullptr;
   return f();

@@ -42,7 +42,7 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
     if (p.r2.defined()) {
       const Tensor gr2 = trailing(top, k);
       second = matmul(p.q1, gr2);
-      g1 = plus(g1, matmul(matmul(p.q1, p.r2), adjoint(gr2)));
+      g1 = sum_of(g1, matmul(matmul(p.q1, p.r2), adjoint(gr2)));
     }
   }
   Tensor m = gr1.defined() ? matmul(gr1, adjoint(p.r1)) : Tensor();
@@ -50,7 +50,7 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
   const Tensor above = triu(m, {.k = 1});
   const Tensor same = eye(k, {.dtype = real_of(m.dtype())});
   const Tensor core = add(add(above, adjoint(above)), multiply(real(m), same));
-  return {plus(g1, matmul(p.q1, core)), second};
+  return {sum_of(g1, matmul(p.q1, core)), second};
 }
 
 // The limit above is right to first order: who differentiates it again is told.
@@ -100,7 +100,7 @@ Tensors vjp_qr(const Backward& b) {
   if (!singular) {
     g = adjoint(linalg::solve_triangular(p.r1, adjoint(top.n), {.if_ill = "ignore"}));
   } else {
-    Tensor W = diagonal_matrix(w), whole = W;
+    Tensor W = on_diagonal(w), whole = W;
     if (p.r2.defined()) whole = concat({W, zeros_like(p.r2)}, {.axis = -1});
     if (p.q2.defined())
       whole = concat({whole, zeros_like(Tensor(r[{ellipsis, slice(k, none), slice()}]))}, {.axis = -2});

@@ -34,7 +34,7 @@ Tensor hermitian_cotangent(const Tensor& g, const Attr& uplo);
 // A's cotangent from that of the matrix that `assume` makes of it.
 Tensor assumed_cotangent(const Tensor& g, std::string_view assume);
 
-// Refuses where there is no derivative (WP-GRD-012): a finding, never a number.
+// Refuses where there is no derivative (WP-GRD-011): a finding, never a number.
 [[noreturn]] void no_derivative_here(std::string why, std::string_view advice);
 
 // A⁻¹ for the derivative of log det A; members that are singular have none, and are refused where their cotangent g

@@ -47,13 +47,13 @@ class Quotients {
     };
     if (k.size() == 1 || !bool(wp::any(small))) return direct(small);
     const Tensor step = where(small, dw, 1), r = divide(where(small, d, 0), step);
-    Tensor sum_of = k[1];
+    Tensor series = k[1];
     double factor = 1;
     for (std::size_t t = 2; t < k.size(); ++t) {
       factor /= -static_cast<double>(t);
-      sum_of = add(sum_of, multiply(k[t], multiply(t == 2 ? r : power(r, t - 1), factor)));
+      series = add(series, multiply(k[t], multiply(t == 2 ? r : power(r, t - 1), factor)));
     }
-    const Tensor limit = divide(sum_of, step);
+    const Tensor limit = divide(series, step);
     judge(k[0], multiply(d, limit), d, small);
     return where(small, limit, direct(small));
   }
@@ -157,10 +157,10 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
       return skew(inner);
     };
     const Tensor ku = part(p.U, g.U, u1, u2, m, of_u), kv = part(p.V, g.V, v1, v2, n, of_v);
-    plus_terms.push_back(plus(ku, kv));
+    plus_terms.push_back(sum_of(ku, kv));
     minus_terms.push_back(minus(ku, kv));
   }
-  Tensor core = t[0].S.defined() ? diagonal_matrix(t[0].S) : Tensor();
+  Tensor core = t[0].S.defined() ? on_diagonal(t[0].S) : Tensor();
   Tensor g;
   Quotients quotients(b, c, std::max(m, n), size);
   if (plus_terms[0].defined()) {
@@ -169,18 +169,18 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
       quotients.must_vanish(where(same, plus_terms[0], 0), "the phases of singular vectors");
     const Tensor pole =
         quotients.of(plus_terms, subtract(row(p.S), column(p.S)), subtract(row(c.w), column(c.w)), same);
-    core = plus(core, where(same, 0, pole));
+    core = sum_of(core, where(same, 0, pole));
     const Tensor zero = quotients.of(minus_terms, add(row(p.S), column(p.S)), add(row(c.w), column(c.w)));
-    core = plus(core, is_complex(p.U.dtype()) ? zero : where(same, 0, zero));
+    core = sum_of(core, is_complex(p.U.dtype()) ? zero : where(same, 0, zero));
   }
   if (core.defined()) g = matmul(matmul(u1, core), adjoint(v1));
   if (of_u[0].defined())
-    g = plus(g, matmul(quotients.of(of_u, broadcast_to(row(p.S), of_u[0].shape()),
-                                    broadcast_to(row(c.w), of_u[0].shape())),
-                       adjoint(v1)));
+    g = sum_of(g, matmul(quotients.of(of_u, broadcast_to(row(p.S), of_u[0].shape()),
+                                      broadcast_to(row(c.w), of_u[0].shape())),
+                         adjoint(v1)));
   if (of_v[0].defined())
-    g = plus(g, matmul(u1, adjoint(quotients.of(of_v, broadcast_to(row(p.S), of_v[0].shape()),
-                                                broadcast_to(row(c.w), of_v[0].shape())))));
+    g = sum_of(g, matmul(u1, adjoint(quotients.of(of_v, broadcast_to(row(p.S), of_v[0].shape()),
+                                                  broadcast_to(row(c.w), of_v[0].shape())))));
   if (u2.defined() && t[0].U.defined())
     quotients.must_vanish(skew(matmul(adjoint(u2), trailing(t[0].U, k))), "the basis that completes U");
   if (v2.defined() && t[0].V.defined())
@@ -204,14 +204,14 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
   for (std::size_t first = 0; first < v.size(); first += k)
     for (std::size_t i = 0; i < k; ++i) {
       const int group = c.group[first + i];
-      double sum_of = 0, count = 0;
+      double total = 0, count = 0;
       for (std::size_t j = 0; j < k; ++j)
         if (i == j || (group >= 0 && c.group[first + j] == group)) {
-          sum_of += v[first + j];
+          total += v[first + j];
           ++count;
         }
       const bool zero = c.at_zero[first + i];
-      const double to = zero ? 0 : sum_of / count;
+      const double to = zero ? 0 : total / count;
       worst = std::max(worst, std::fabs(v[first + i] - to));
       for (std::size_t j = 0; j < k; ++j)
         if (!zero && (i == j || (group >= 0 && c.group[first + j] == group))) mean[(first + i) * k + j] = 1 / count;
@@ -261,13 +261,13 @@ Tensor level_values(const Clusters& c, const Tensor& like) {
   for (std::size_t first = 0; first < level.size(); first += k)
     for (std::size_t i = first; i < first + k; ++i) {
       if (c.group[i] < 0) continue;
-      double sum_of = 0, count = 0;
+      double total = 0, count = 0;
       for (std::size_t j = first; j < first + k; ++j)
         if (c.group[j] == c.group[i]) {
-          sum_of += c.s[j];
+          total += c.s[j];
           ++count;
         }
-      level[i] = c.at_zero[i] ? 0 : sum_of / count;
+      level[i] = c.at_zero[i] ? 0 : total / count;
     }
   return astype(Tensor::from(level, like.shape()), like.dtype());
 }
@@ -325,7 +325,7 @@ void verify_svd(const Backward& b, const Clusters& c, bool signs) {
 Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v, const std::vector<Tensors>& t,
                         const Clusters& c) {
   const std::int64_t n = v.shape().back();
-  Tensor core = t[0][0].defined() ? diagonal_matrix(t[0][0]) : Tensor();
+  Tensor core = t[0][0].defined() ? on_diagonal(t[0][0]) : Tensor();
   if (t[0][1].defined()) {
     Terms terms;
     for (const Tensors& g : t) terms.push_back(skew(matmul(adjoint(v), g[1])));
@@ -339,7 +339,7 @@ Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v
     if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
     const Tensor pole =
         quotients.of(terms, subtract(row(values), column(values)), subtract(row(c.w), column(c.w)), same);
-    core = plus(core, where(same, 0, pole));
+    core = sum_of(core, where(same, 0, pole));
   }
   return matmul(matmul(v, core), adjoint(v));
 }
