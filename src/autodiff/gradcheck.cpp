@@ -258,10 +258,14 @@ class Check {
     const std::size_t n = out_.size();
     Estimate best{Values(n, 0), Values(n, HUGE_VAL), {}, Values(n, 0)};
     if (!std::isfinite(size)) return best;
-    const double unit = size > 0 ? size : in_.largest(x_, c);  // of zeros: by the size of what stands beside them
+    std::vector<double> units{size > 0 ? size : 1};  // of zeros also by the size of what stands beside them
+    if (const double beside = in_.largest(x_, c); size == 0 && beside < 1) units.push_back(beside);
+    std::vector<double> steps;  // the finest last
+    for (const double unit : units)
+      for (const double part : {4, 64, 4096}) steps.push_back(unit / part);
     const Values sizes = out_.magnitudes(at_);
     Estimate finest;
-    for (const double h : {unit / 4, unit / 64, unit / 4096}) {
+    for (const double h : steps) {
       finest = differences([&](double t) { return value_of(c, t); }, at_, sizes, h, side);
       for (std::size_t i = 0; i < n; ++i) {
         best.size[i] = std::max(best.size[i], finest.size[i]);

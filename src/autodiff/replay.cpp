@@ -66,13 +66,26 @@ Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end
     values[static_cast<std::size_t>(s.slots[s.inputs + o])] = at.back();
   }
   Tape inner(false);
-  for (const Tensor& y : at) inner.watch(y);
+  std::vector<Tensor> sources;
+  for (const Tensor& y : at)
+    if (is_floating(y.dtype())) {
+      inner.watch(y);
+      sources.push_back(y);
+    }
   inner.start();
   const std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(values), target_slots, targets);
   inner.stop();
-  const std::vector<Tensor> found = inner.gradient(
-      {.targets = again, .seeds = seeds, .sources = at, .zero_unconnected = true, .verify = false, .place = s.place});
-  return {found.begin(), found.end()};
+  const std::vector<Tensor> found = inner.gradient({.targets = again,
+                                                    .seeds = seeds,
+                                                    .sources = sources,
+                                                    .zero_unconnected = true,
+                                                    .verify = false,
+                                                    .place = s.place});
+  Tensors all(s.outputs);
+  std::size_t next = 0;
+  for (std::uint32_t o = 0; o < s.outputs; ++o)
+    if (is_floating(at[o].dtype())) all[o] = found[next++];
+  return all;
 }
 
 }  // namespace wp::autodiff

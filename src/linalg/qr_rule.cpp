@@ -134,7 +134,8 @@ Tensors vjp_qr(const Backward& b) {
     const Tensor* const in[] = {&g};
     g = call1(first_order_only, in, {}, b.place);
   }
-  if (top.second.defined()) g = concat({g, top.second}, {.axis = -1});
+  if (p.r2.defined())
+    g = concat({g, top.second.defined() ? top.second : astype(zeros_like(p.r2), g.dtype())}, {.axis = -1});
   if (b.out.size() == 3) {
     Tensor back;
     {

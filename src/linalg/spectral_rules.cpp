@@ -373,8 +373,7 @@ Tensors vjp_svd(const Backward& b) {
   const int terms = terms_for(b);
   const bool vectors = b.cotangents[0].defined() || b.cotangents[2].defined();
   if (s.size() == 0) return {zeros_for(b.facts[0])};
-  const std::int64_t n = std::max(b.out[0].shape(-2), b.out[2].shape().back());
-  const Clusters c = clusters_of(s, n, true, terms);
+  const Clusters c = clusters_of(s, b.residuals[0], true, terms);
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
   if (!vectors) return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c)};
   const Tensors outputs{b.out[0], s, b.out[2]};
@@ -387,7 +386,7 @@ Tensors vjp_eigh(const Backward& b) {
   const Tensor &values = b.out[0], &v = b.out[1];
   const int terms = terms_for(b);
   if (values.size() == 0) return {zeros_for(b.facts[0])};
-  const Clusters c = clusters_of(values, v.shape().back(), false, terms);
+  const Clusters c = clusters_of(values, b.residuals[0], false, terms);
   Tensor g;
   if (!b.cotangents[1].defined()) {
     g = gradient_of_eigenvalues(b, v, b.cotangents[0], c);
@@ -410,7 +409,7 @@ Tensors vjp_eigh(const Backward& b) {
 Tensors vjp_svdvals(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const SvdResult f = svd(b.in[0], {.full_matrices = false});
-  const Clusters c = clusters_of(f.S, std::max(b.in[0].shape(-2), b.in[0].shape(-1)), true, 2);
+  const Clusters c = clusters_of(f.S, b.residuals[0], true, 2);
   return {gradient_of_values(b, f.U, f.S, f.Vh, b.g(), c)};
 }
 
@@ -418,7 +417,7 @@ Tensors vjp_eigvalsh(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const Attr& uplo = b.attr(0);
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
-  const Clusters c = clusters_of(f.eigenvalues, b.in[0].shape(-1), false, 2);
+  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, 2);
   return {of_argument(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c), uplo)};
 }
 
