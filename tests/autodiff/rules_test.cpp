@@ -81,8 +81,9 @@ TEST(Rules, SaturatedFunctionsKeepTheDigitsOfTheirSlopes) {
   expect_close(slopes([](const Tensor& t) { return sigmoid(t); }, Tensor{40.0}), {e / ((1 + e) * (1 + e))}, 1e-15);
   expect_close(second([](const Tensor& t) { return sigmoid(t); }, Tensor{40.0}), {-e}, 1e-14);
   expect_close(slopes([](const Tensor& t) { return expm1(t); }, Tensor{-40.0}), {e}, 1e-15);
-  expect_close(slopes([](const Tensor& t) { return log_softmax(t)[{0}]; }, Tensor{40.0, 0.0}), {e, -e}, 1e-14);
-  expect_close(slopes([](const Tensor& t) { return softmax(t)[{0}]; }, Tensor{40.0, 0.0}), {e, -e}, 1e-14);
+  expect_close(slopes([](const Tensor& t) -> Tensor { return log_softmax(t)[{0}]; }, Tensor{40.0, 0.0}), {e, -e},
+               1e-14);
+  expect_close(slopes([](const Tensor& t) -> Tensor { return softmax(t)[{0}]; }, Tensor{40.0, 0.0}), {e, -e}, 1e-14);
 }
 TEST(Rules, VariancesFarFromZeroKeepTheirDigits) {
   const Tensor x = add(Tensor{0.25, 0.5, 1.0}, 1e9);  // exact
