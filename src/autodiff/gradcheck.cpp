@@ -17,6 +17,8 @@ namespace wp {
 namespace {
 
 using autodiff::Function;
+using autodiff::in_places_of;
+using autodiff::watch_floating;
 using Values = std::vector<double>;
 
 // Real coordinates of floating-point tensors: element by element, of complex numbers both parts.
@@ -196,12 +198,7 @@ class Check {
   std::vector<Values> rows() const {
     autodiff::Tape tape(true);
     const std::vector<Tensor> own = autodiff::aliases(x_);
-    std::vector<Tensor> sources;
-    for (const Tensor& t : own)
-      if (t.defined() && is_floating(t.dtype())) {
-        tape.watch(t);
-        sources.push_back(t);
-      }
+    const std::vector<Tensor> sources = watch_floating(tape, own);
     tape.start();
     const std::vector<Tensor> y = f_(own);
     tape.stop();
@@ -223,11 +220,7 @@ class Check {
                                                        .zero_unconnected = true,
                                                        .place = {},
                                                        .function = "gradcheck"});
-      std::vector<Tensor> placed(own.size());
-      std::size_t k = 0;
-      for (std::size_t i = 0; i < own.size(); ++i)
-        if (own[i].defined() && is_floating(own[i].dtype())) placed[i] = found[k++];
-      all.push_back(in_.of(placed));
+      all.push_back(in_.of(in_places_of(own, found)));
     }
     return all;
   }
@@ -342,12 +335,7 @@ Function gradient_of(const Function& f, const std::vector<Tensor>& like) {
   }
   return [f, weights, finite](const std::vector<Tensor>& x) {
     autodiff::Tape tape(false);
-    std::vector<Tensor> sources;
-    for (const Tensor& t : x)
-      if (t.defined() && is_floating(t.dtype())) {
-        tape.watch(t);
-        sources.push_back(t);
-      }
+    const std::vector<Tensor> sources = watch_floating(tape, x);
     const checks off(CheckLevel::off);
     tape.start();
     const std::vector<Tensor> all = f(x);

@@ -66,12 +66,7 @@ Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end
     values[static_cast<std::size_t>(s.slots[s.inputs + o])] = at.back();
   }
   Tape inner(false);
-  std::vector<Tensor> sources;
-  for (const Tensor& y : at)
-    if (is_floating(y.dtype())) {
-      inner.watch(y);
-      sources.push_back(y);
-    }
+  const std::vector<Tensor> sources = watch_floating(inner, at);
   inner.start();
   const std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(values), target_slots, targets);
   inner.stop();
@@ -81,11 +76,8 @@ Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end
                                                     .zero_unconnected = true,
                                                     .verify = false,
                                                     .place = s.place});
-  Tensors all(s.outputs);
-  std::size_t next = 0;
-  for (std::uint32_t o = 0; o < s.outputs; ++o)
-    if (is_floating(at[o].dtype())) all[o] = found[next++];
-  return all;
+  const std::vector<Tensor> all = in_places_of(at, found);
+  return {all.begin(), all.end()};
 }
 
 }  // namespace wp::autodiff

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "wellposed/context.hpp"
+#include "ops/dispatch.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -23,8 +23,7 @@ void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t l
 }  // namespace
 
 Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms) {
-  const detail::Restore<&Context::listeners> unrecorded;
-  context().listeners = nullptr;
+  const Unseen unseen;
   Clusters c;
   const double u = finfo(s.dtype()).eps / 2;
   const auto k = static_cast<std::size_t>(s.shape().back());
@@ -78,6 +77,22 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
   c.tie = astype(Tensor::from(tie, per_member), s.dtype());
   c.w = astype(Tensor::from(w, s.shape()), s.dtype());
   return c;
+}
+
+std::vector<double> level(const Clusters& c, std::size_t per_member, const std::vector<double>& v) {
+  std::vector<double> all = v;
+  for (std::size_t first = 0; first < v.size(); first += per_member)
+    for (std::size_t i = first; i < first + per_member; ++i) {
+      if (c.group[i] < 0) continue;
+      double total = 0, count = 0;
+      for (std::size_t j = first; j < first + per_member; ++j)
+        if (c.group[j] == c.group[i]) {
+          total += v[j];
+          ++count;
+        }
+      all[i] = c.at_zero[i] ? 0 : total / count;
+    }
+  return all;
 }
 
 Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed) {

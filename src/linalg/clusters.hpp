@@ -19,6 +19,9 @@ struct Clusters {
 // `bounds`: of the errors of the values (kept_bounds). zero_counts: singular values. `terms` of the series are used.
 Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms);
 
+// v, one number per value, with ties made equal: their mean, zero where they vanish.
+std::vector<double> level(const Clusters& c, std::size_t per_member, const std::vector<double>& v);
+
 // A random orthogonal (unitary) matrix per member that mixes the values of a tie among themselves; `signs`: also
 // flips the others.
 Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed);

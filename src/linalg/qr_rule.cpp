@@ -60,7 +60,7 @@ const Op first_order_only = {
     .doc = "x, whose derivative is not known.",
     .params = {{"x"}},
     .infer = no_outputs,
-    .forward = [](Call& c) { c.out.push_back(view_of(c.in[0], c.in[0].shape(), c.in[0].strides())); },
+    .forward = forward_same,
     .notes = Notes::moves,
     .flow = flow_moves,
     .no_derivative =
@@ -73,6 +73,7 @@ Tensors vjp_qr(const Backward& b) {
   const Tensor &q = b.out[0], &r = b.out[1], &gq = b.cotangents[0], &gr = b.cotangents[1];
   const std::int64_t m = q.shape(-2), n = r.shape(-1), k = std::min(m, n);
   if (b.facts[0].shape.size() == 0 || q.size() == 0 || r.size() == 0) return {zeros_for(b.facts[0])};
+  const double eps = finfo(real_of(q.dtype())).eps, tiny = 8 * static_cast<double>(std::max(m, n)) * eps;
   const Parts p = parts_of(q, r, k);
   Numerators top = numerators(p, gq, gr, k);
   Tensor small, w;  // pivots that vanish up to rounding
@@ -81,7 +82,7 @@ Tensors vjp_qr(const Backward& b) {
     const Unrecorded here;
     if (gq.defined() && p.q2.defined()) {
       const Tensor free = skew(matmul(adjoint(p.q2), trailing(gq, k)));
-      const double allowed = std::ldexp(finfo(real_of(q.dtype())).eps, 13) * static_cast<double>(m);
+      const double allowed = std::ldexp(eps, 13) * static_cast<double>(m);
       if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), allowed)))))
         refuse<GaugeError>(
             "WP-GRD-007",
@@ -91,8 +92,7 @@ Tensors vjp_qr(const Backward& b) {
     }
     const Tensor pivots = wp::abs(diagonal(p.r1));
     const Tensor size = squeeze(size_of(r), -1);
-    const double u = 16 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps / 2;
-    small = less_equal(pivots, multiply(size, u));
+    small = less_equal(pivots, multiply(size, tiny));
     singular = bool(wp::any(small));
     w = astype(where(small, where(equal(size, 0), 1, size), 0), real_of(q.dtype()));
   }
@@ -114,12 +114,11 @@ Tensors vjp_qr(const Backward& b) {
     const Tensor dn =
         add(numerators(p, t[1][0], t[1][1], k).n, subtract(with(square, t[0]), with(zeros_like(square), t[0])));
     const auto f = linalg::svd(p.r1, {.full_matrices = false});
-    const double u = 16 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps / 2;
     const Tensor null =
-        astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), u)), f.S.dtype());
+        astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), tiny)), f.S.dtype());
     const Tensor P = matmul(multiply(f.U, row(null)), adjoint(f.U));
     const Tensor off = wp::abs(matmul(top.n, P));
-    const double allowed = std::ldexp(finfo(real_of(q.dtype())).eps, 13) * static_cast<double>(std::max(m, n));
+    const double allowed = std::ldexp(eps, 13) * static_cast<double>(std::max(m, n));
     const Tensor scale = maximum(size_of(top.n), size_of(dn));
     if (bool(wp::any(greater(off, multiply(scale, allowed)))))
       refuse<GaugeError>(

@@ -17,14 +17,4 @@ Tensor trailing(const Tensor& x, std::int64_t k);
 Tensor size_of(const Tensor& x);
 double largest(const Tensor& x);
 
-// Decisions are made on values, outside of what is recorded.
-struct Unrecorded {
-  detail::Restore<&Context::listeners> listeners;
-  detail::Restore<&Context::level> level;
-  Unrecorded() {
-    context().listeners = nullptr;
-    context().level = CheckLevel::off;
-  }
-};
-
 }  // namespace wp::linalg

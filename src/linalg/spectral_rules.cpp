@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "base/text.hpp"
 #include "linalg/clusters.hpp"
@@ -188,42 +189,39 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
   return g;
 }
 
+void find_kink(const Backward& b, double measured, double threshold, std::string message) {
+  Finding f;
+  f.code = "WP-GRD-009";
+  f.measured = measured;
+  f.threshold = threshold;
+  f.message = std::move(message);
+  f.advice = "Move the matrix, or use a smooth loss.";
+  b.find(std::move(f));
+}
+
 // A cotangent of values alone is smooth where tied values have the same, and zeros have none. Elsewhere there is a
 // kink: the mean over the tie is a subgradient, and does not depend on the basis.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what) {
   if (!c.ties) return g;
-  std::vector<double> v, factor;
-  double worst = 0, size = 0;
   const auto k = static_cast<std::size_t>(g.shape().back());
-  {
-    const Unrecorded here;
-    v = astype(g, f64).to_vector<double>();
+  const std::vector<double> v = unrecorded([&] { return astype(g, f64).to_vector<double>(); }), to = level(c, k, v);
+  double worst = 0, size = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    size = std::max(size, std::fabs(v[i]));
+    worst = std::max(worst, std::fabs(v[i] - to[i]));
   }
-  std::vector<double> mean(v.size() * k, 0);
-  for (const double x : v) size = std::max(size, std::fabs(x));
-  for (std::size_t first = 0; first < v.size(); first += k)
-    for (std::size_t i = 0; i < k; ++i) {
-      const int group = c.group[first + i];
-      double total = 0, count = 0;
-      for (std::size_t j = 0; j < k; ++j)
-        if (i == j || (group >= 0 && c.group[first + j] == group)) {
-          total += v[first + j];
-          ++count;
-        }
-      const bool zero = c.at_zero[first + i];
-      const double to = zero ? 0 : total / count;
-      worst = std::max(worst, std::fabs(v[first + i] - to));
-      for (std::size_t j = 0; j < k; ++j)
-        if (!zero && (i == j || (group >= 0 && c.group[first + j] == group))) mean[(first + i) * k + j] = 1 / count;
-    }
   if (worst <= std::ldexp(1.0, 14) * static_cast<double>(k) * finfo(g.dtype()).eps * size) return g;
-  Finding f;
-  f.code = "WP-GRD-009";
-  f.measured = worst;
-  f.message = say("the loss has a kink here: it treats ", what,
-                  " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie.");
-  f.advice = "Move the matrix, or use a smooth loss.";
-  b.find(std::move(f));
+  find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
+            say("the loss has a kink here: it treats ", what,
+                " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie."));
+  // The same as a matrix, column by column, so that it differentiates.
+  std::vector<double> mean(v.size() * k, 0);
+  for (std::size_t j = 0; j < k; ++j) {
+    std::vector<double> unit(v.size(), 0);
+    for (std::size_t first = 0; first < v.size(); first += k) unit[first + j] = 1;
+    const std::vector<double> column_of = level(c, k, unit);
+    for (std::size_t i = 0; i < v.size(); ++i) mean[i * k + j] = column_of[i];
+  }
   Dims shape = g.shape();
   shape.push_back(g.shape().back());
   return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
@@ -254,22 +252,10 @@ Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, c
   return gradient_of_svd(b, p, t, c);
 }
 
-// The values with ties made exact: their mean, zero where they vanish.
+// The values with ties made exact.
 Tensor level_values(const Clusters& c, const Tensor& like) {
-  const auto k = static_cast<std::size_t>(like.shape().back());
-  std::vector<double> level = c.s;
-  for (std::size_t first = 0; first < level.size(); first += k)
-    for (std::size_t i = first; i < first + k; ++i) {
-      if (c.group[i] < 0) continue;
-      double total = 0, count = 0;
-      for (std::size_t j = first; j < first + k; ++j)
-        if (c.group[j] == c.group[i]) {
-          total += c.s[j];
-          ++count;
-        }
-      level[i] = c.at_zero[i] ? 0 : total / count;
-    }
-  return astype(Tensor::from(level, like.shape()), like.dtype());
+  const std::vector<double> v = level(c, static_cast<std::size_t>(like.shape().back()), c.s);
+  return astype(Tensor::from(v, like.shape()), like.dtype());
 }
 Tensor turned(const Tensor& whole, const Tensor& r) {
   const std::int64_t k = r.shape().back();
@@ -298,16 +284,9 @@ void verify(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, 
                        say("the gradient changes by ", off, " (of ", size,
                            ") when vectors change their sign, which the matrix does not determine."),
                        "Are the factors unpacked in the right order? Use products in which signs cancel.");
-  Finding f;
-  f.code = "WP-GRD-009";
-  f.measured = off;
-  f.threshold = allowed;
-  f.message =
-      "the gradient changes with the basis of repeated or vanishing values: the loss has a kink here, and the "
-      "gradient "
-      "is one of its subgradients.";
-  f.advice = "Move the matrix, or use a smooth loss.";
-  b.find(std::move(f));
+  find_kink(b, off, allowed,
+            "the gradient changes with the basis of repeated or vanishing values: the loss has a kink here, and the "
+            "gradient is one of its subgradients.");
 }
 
 void verify_svd(const Backward& b, const Clusters& c, bool signs) {
@@ -358,14 +337,6 @@ Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& v, const Tensor&
   return matmul(multiply(v, row(levelled(b, g, c, "eigenvalues"))), adjoint(v));
 }
 
-// eigh acts on (A + Aᴴ)/2, or on one triangle.
-Tensor of_argument(const Tensor& g, const Attr& uplo) {
-  const Tensor h = multiply(add(g, adjoint(g)), 0.5);
-  if (!uplo) return h;
-  const Tensor both = multiply(h, 2), same = eye(h.shape().back(), {.dtype = real_of(h.dtype())});
-  return subtract(uplo.text() == "lower" ? tril(both) : triu(both), multiply(h, same));
-}
-
 }  // namespace
 
 Tensors vjp_svd(const Backward& b) {
@@ -403,7 +374,7 @@ Tensors vjp_eigh(const Backward& b) {
     g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, terms)
               : gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c);
   }
-  return {of_argument(g, b.attr(0))};
+  return {hermitian_cotangent(g, b.attr(0))};
 }
 
 Tensors vjp_svdvals(const Backward& b) {
@@ -418,7 +389,7 @@ Tensors vjp_eigvalsh(const Backward& b) {
   const Attr& uplo = b.attr(0);
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
   const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, 2);
-  return {of_argument(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c), uplo)};
+  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c), uplo)};
 }
 
 }  // namespace wp::linalg
