@@ -15,6 +15,18 @@ def parameters(dtype, batch):
             [(rng.normal(size=s) * f).astype(t) for s, f in sizes])
 
 
+def loss_of(library, op, a, b):
+    """In a library that has NumPy's names: torch, jax.numpy."""
+    def loss(t):
+        if op in ("tape.chain", "chain"):
+            for _ in range(250):
+                t = library.sin(library.tanh(t) * a) + b
+            return t.sum()
+        u, s, vh = library.linalg.svd(t, full_matrices=False)
+        return s.sum() if op == "tape.svd_sum" else (a * ((u * (s * s)) @ vh)).sum()
+    return loss
+
+
 def torch_call(op, dtype, shape):
     import torch
     torch.set_grad_enabled(True)
@@ -32,14 +44,7 @@ def torch_call(op, dtype, shape):
                     v -= .01 * d
         return step
     x, a, b = (torch.from_numpy(v) for v in operands(dtype, shape, 3))
-
-    def loss(t):
-        if op in ("tape.chain", "chain"):
-            for _ in range(250):
-                t = torch.sin(torch.tanh(t) * a) + b
-            return t.sum()
-        u, s, vh = torch.linalg.svd(t, full_matrices=False)
-        return s.sum() if op == "tape.svd_sum" else (a * ((u * (s * s)) @ vh)).sum()
+    loss = loss_of(torch, op, a, b)
     if op == "chain":
         return lambda: loss(x)
     leaf = x.clone().requires_grad_()
@@ -64,14 +69,7 @@ def jax_call(op, dtype, shape):
             state[0] = jax.block_until_ready(step(state[0]))
         return run
     x, a, b = (jnp.asarray(v) for v in operands(dtype, shape, 3))
-
-    def loss(t):
-        if op in ("tape.chain", "chain"):
-            for _ in range(250):
-                t = jnp.sin(jnp.tanh(t) * a) + b
-            return t.sum()
-        u, s, vh = jnp.linalg.svd(t, full_matrices=False)
-        return s.sum() if op == "tape.svd_sum" else (a * ((u * (s * s)) @ vh)).sum()
+    loss = loss_of(jnp, op, a, b)
     f = jax.jit(loss if op == "chain" else jax.grad(loss))
     return lambda: jax.block_until_ready(f(x))
 

@@ -74,6 +74,9 @@ Tensor vectors(const Tensor& a) {
 Tensor largest_value(const Tensor& a) {
   return sum(linalg::svd(a).S * Tensor{1.0, 0.0});
 }
+Tensor log_of_determinant(const Tensor& a) {
+  return linalg::slogdet(a).logabsdet;
+}
 Tensor checkpointed(bool captured) {
   const Tensor x{1.0}, w{2.0};
   GradientTape tape;
@@ -220,6 +223,8 @@ const std::vector<Row>& rows() {
       {"WP-GRD-009", [] { use(gradient_of(largest_value, diagonal(2, 2))); },
        [] { use(gradient_of(largest_value, diagonal(3, 2))); }},
       {"WP-GRD-010", [] { use(checkpointed(true)); }, [] { use(checkpointed(false)); }},
+      {"WP-GRD-011", [] { use(gradient_of(log_of_determinant, diagonal(1, 0))); },
+       [] { use(gradient_of(log_of_determinant, diagonal(1, 2))); }},
       {"WP-IDX-001", [] { use(sum(m, {.axis = 2})); }, [] { use(sum(m, {.axis = 1})); }},
       {"WP-IDX-002", [] { use(take(v, Tensor{2}, {.axis = 0})); }, [] { use(take(v, Tensor{-2}, {.axis = 0})); }},
       {"WP-IDX-003",

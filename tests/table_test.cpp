@@ -219,7 +219,8 @@ std::vector<Attr> bad_values(const AttrSpec& spec) {
       return all;
     }
     case AttrType::boolean: return {true, false};
-    case AttrType::none: break;
+    case AttrType::none:
+    case AttrType::object: break;
   }
   return {};
 }

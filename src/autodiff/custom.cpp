@@ -23,16 +23,18 @@ Tensors to_tensors(const Many& t) {
   return {t.begin(), t.end()};
 }
 
-// Everything depends on everything.
-void flow_all(const FlowQuery& q, Visit visit) {
-  for (std::int64_t e = 0; e < q.call.in[q.input].size(); ++e) visit(e);
+// Zeros where an output is not used.
+Many all_cotangents(const Backward& r) {
+  Many u = to_many(r.cotangents);
+  for (std::size_t k = 0; k < u.size(); ++k)
+    if (!u[k].defined() && is_floating(r.output(k).dtype)) u[k] = zeros_for(r.output(k));
+  return u;
 }
 
 // What an op of the caller's does; its attribute 0. The op's record is part of it, so that it lives as long as any
 // tape remembers a call.
 struct Behaviour {
   Op op;
-  std::string name, no_derivative;
   std::function<Many(Call&, const Many&)> forward;
   std::function<Many(const Backward&)> vjp;
   std::function<Many(const Forward&)> jvp;
@@ -48,8 +50,7 @@ void run_forward(Call& c) {
   const Behaviour& b = behaviour(c.attrs);
   Many out;
   {
-    const detail::Restore<&Context::listeners> unseen;
-    context().listeners = nullptr;
+    const Unseen unseen;
     out = b.forward(c, in);
   }
   for (Tensor& y : out) {
@@ -64,16 +65,15 @@ void run_forward(Call& c) {
   }
 }
 
-std::shared_ptr<Behaviour> made(std::string name) {
+std::shared_ptr<Behaviour> made(std::string_view name) {
   auto b = std::make_shared<Behaviour>();
-  b->name = std::move(name);
-  b->op.name = intern(b->name);
+  b->op.name = intern(name);
   b->op.group = "custom";
   b->op.params = {{.name = "x", .optional = true, .variadic = true}};
   b->op.attrs = {{.name = "function", .type = AttrType::object, .required = true}};
   b->op.infer = no_outputs;
   b->op.forward = run_forward;
-  b->op.flow = flow_all;
+  b->op.flow = flow_everything;
   b->op.saves_inputs = ~0U;
   b->op.saves_outputs = ~0U;
   b->op.vjp = [](const Backward& r) { return to_tensors(behaviour(r.attrs).vjp(r)); };
@@ -91,13 +91,8 @@ Many run(const std::shared_ptr<Behaviour>& b, const Many& x, const Place& place)
 // The derivative of f at x by a tape of its own.
 Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const Place& place) {
   const Many own = autodiff::aliases(x);
-  Many sources, all(x.size());
   autodiff::Tape tape(false);
-  for (const Tensor& t : own)
-    if (t.defined() && is_floating(t.dtype())) {
-      tape.watch(t);
-      sources.push_back(t);
-    }
+  const Many sources = autodiff::watch_floating(tape, own);
   tape.start();
   const Many y = f(own);
   tape.stop();
@@ -107,10 +102,7 @@ Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const P
                                 .zero_unconnected = true,
                                 .place = place,
                                 .function = "checkpoint"});
-  std::size_t k = 0;
-  for (std::size_t i = 0; i < own.size(); ++i)
-    if (own[i].defined() && is_floating(own[i].dtype())) all[i] = g[k++];
-  return all;
+  return autodiff::in_places_of(own, g);
 }
 
 // Sees whether a function uses a tensor that a tape follows and that is not among its arguments.
@@ -142,8 +134,7 @@ class Captures : public Observer {
 
 TensorsFunction custom_op(CustomOp op, std::source_location where) {
   if (!op.forward) raise<ArgumentError>("WP-ARG-002", "custom_op", "forward is missing.");
-  const auto b = made(op.name.empty() ? "custom_op" : op.name);
-  b->no_derivative = op.no_derivative.empty() ? "it was given none." : op.no_derivative;
+  const auto b = made(op.name.empty() ? std::string_view("custom_op") : op.name);
   b->forward = [f = op.forward](Call&, const Many& x) { return f(x); };
   if (op.vjp)
     b->vjp = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
@@ -153,7 +144,7 @@ TensorsFunction custom_op(CustomOp op, std::source_location where) {
     b->jvp = [f = op.jvp](const Forward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.tangents)); };
     b->op.jvp = [](const Forward& r) { return to_tensors(behaviour(r.attrs).jvp(r)); };
   }
-  if (!op.vjp) b->op.no_derivative = intern(b->no_derivative);
+  if (!op.vjp) b->op.no_derivative = op.no_derivative.empty() ? "it was given none." : intern(op.no_derivative);
   if (op.elementwise) b->op.flow = flow_elementwise;
   const Place place(where);
   return [b, place](const Many& x) { return run(b, x, place); };
@@ -166,12 +157,7 @@ Many custom_gradient(const std::function<VjpResults(const Many&)>& f, const Many
     c.beside().keepsake = std::make_shared<const TensorsFunction>(std::move(p.pullback));
     return p.values;
   };
-  b->vjp = [](const Backward& r) {
-    Many u = to_many(r.cotangents);
-    for (std::size_t k = 0; k < u.size(); ++k)
-      if (!u[k].defined() && is_floating(r.output(k).dtype)) u[k] = zeros_for(r.output(k));
-    return (*static_cast<const TensorsFunction*>(r.keepsake))(u);
-  };
+  b->vjp = [](const Backward& r) { return (*static_cast<const TensorsFunction*>(r.keepsake))(all_cotangents(r)); };
   return run(b, x, where);
 }
 Tensor custom_gradient(const std::function<VjpResult(const Tensor&)>& f, const Tensor& x,
@@ -194,12 +180,7 @@ Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location wh
     return f(in);
   };
   const Place place(where);
-  b->vjp = [f, place](const Backward& r) {
-    Many u = to_many(r.cotangents);
-    for (std::size_t k = 0; k < u.size(); ++k)
-      if (!u[k].defined() && is_floating(r.output(k).dtype)) u[k] = zeros_for(r.output(k));
-    return by_tape(f, to_many(r.in), u, place);
-  };
+  b->vjp = [f, place](const Backward& r) { return by_tape(f, to_many(r.in), all_cotangents(r), place); };
   return run(b, x, place);
 }
 Tensor checkpoint(const TensorFunction& f, const Tensor& x, std::source_location where) {
@@ -239,8 +220,7 @@ Tensor implicit_root(const std::function<Tensor(const Tensor&, const Many&)>& F,
     const Tensor J = reshape(jacobian([&](const Tensor& at) { return F(at, p); }, x), square_shape);
     const Tensor lambda = linalg::solve(matrix_transpose(conj_of(J)), reshape(r.g(), flat));
     const VjpResults back = vjp([&](const Many& q) { return Many{F(x, q)}; }, p);
-    Many g = back.pullback({reshape(negative(lambda), back.values[0].shape())});
-    return g;
+    return back.pullback({reshape(negative(lambda), back.values[0].shape())});
   };
   return run(b, parameters, where)[0];
 }

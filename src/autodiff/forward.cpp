@@ -13,7 +13,7 @@ namespace {
 // The tangent by transposing the reverse rule twice: for cotangents u, ⟨vjp(u), t⟩ = ⟨u, J t⟩, whose gradient in u is
 // J t, whatever u is.
 Tensors transposed(const Forward& f) {
-  Tensors u(f.out.size()), x(f.in.size());
+  Tensors u(f.out.size());
   const std::unique_ptr<bool[]> wanted(new bool[f.in.size()]);
   for (std::size_t i = 0; i < f.in.size(); ++i) wanted[i] = f.tangents[i].defined();
   Tape tape(false);
@@ -72,14 +72,9 @@ void Tangents::after(Call& c) {
   const std::size_t n = c.in.size();
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) any = any || of(c.in[i]).defined();
-  if (!any || c.op.flow == flow_nothing ||
-      std::none_of(c.out.begin(), c.out.end(), [](const Tensor& y) { return is_floating(y.dtype()); }))
+  if (!any || std::none_of(c.out.begin(), c.out.end(), [](const Tensor& y) { return is_floating(y.dtype()); }))
     return;
-  if (!c.op.jvp && !c.op.vjp)
-    refuse<GradientError>("WP-GRD-001",
-                          say(c.op.name, " has no derivative: ",
-                              c.op.no_derivative.empty() ? "its rule is missing." : c.op.no_derivative),
-                          "Use a smooth stand-in, or stop_gradient where the value is meant as a constant.");
+  if (!c.op.jvp && !c.op.vjp) refuse_derivative(c.op, "");
   separate_outputs(c);
   std::vector<Tensor> in(n), tangents(n);
   std::vector<Fact> facts(n + c.out.size());

@@ -17,6 +17,8 @@ namespace wp {
 namespace {
 
 using autodiff::Function;
+using autodiff::in_places_of;
+using autodiff::watch_floating;
 using Values = std::vector<double>;
 
 // Real coordinates of floating-point tensors: element by element, of complex numbers both parts.
@@ -196,12 +198,7 @@ class Check {
   std::vector<Values> rows() const {
     autodiff::Tape tape(true);
     const std::vector<Tensor> own = autodiff::aliases(x_);
-    std::vector<Tensor> sources;
-    for (const Tensor& t : own)
-      if (t.defined() && is_floating(t.dtype())) {
-        tape.watch(t);
-        sources.push_back(t);
-      }
+    const std::vector<Tensor> sources = watch_floating(tape, own);
     tape.start();
     const std::vector<Tensor> y = f_(own);
     tape.stop();
@@ -223,11 +220,7 @@ class Check {
                                                        .zero_unconnected = true,
                                                        .place = {},
                                                        .function = "gradcheck"});
-      std::vector<Tensor> placed(own.size());
-      std::size_t k = 0;
-      for (std::size_t i = 0; i < own.size(); ++i)
-        if (own[i].defined() && is_floating(own[i].dtype())) placed[i] = found[k++];
-      all.push_back(in_.of(placed));
+      all.push_back(in_.of(in_places_of(own, found)));
     }
     return all;
   }
@@ -258,10 +251,14 @@ class Check {
     const std::size_t n = out_.size();
     Estimate best{Values(n, 0), Values(n, HUGE_VAL), {}, Values(n, 0)};
     if (!std::isfinite(size)) return best;
-    const double unit = size > 0 ? size : in_.largest(x_, c);  // of zeros: by the size of what stands beside them
+    std::vector<double> units{size > 0 ? size : 1};  // of zeros also by the size of what stands beside them
+    if (const double beside = in_.largest(x_, c); size == 0 && beside < 1) units.push_back(beside);
+    std::vector<double> steps;  // the finest last
+    for (const double unit : units)
+      for (const double part : {4, 64, 4096}) steps.push_back(unit / part);
     const Values sizes = out_.magnitudes(at_);
     Estimate finest;
-    for (const double h : {unit / 4, unit / 64, unit / 4096}) {
+    for (const double h : steps) {
       finest = differences([&](double t) { return value_of(c, t); }, at_, sizes, h, side);
       for (std::size_t i = 0; i < n; ++i) {
         best.size[i] = std::max(best.size[i], finest.size[i]);
@@ -338,12 +335,7 @@ Function gradient_of(const Function& f, const std::vector<Tensor>& like) {
   }
   return [f, weights, finite](const std::vector<Tensor>& x) {
     autodiff::Tape tape(false);
-    std::vector<Tensor> sources;
-    for (const Tensor& t : x)
-      if (t.defined() && is_floating(t.dtype())) {
-        tape.watch(t);
-        sources.push_back(t);
-      }
+    const std::vector<Tensor> sources = watch_floating(tape, x);
     const checks off(CheckLevel::off);
     tape.start();
     const std::vector<Tensor> all = f(x);

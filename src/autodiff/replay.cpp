@@ -66,13 +66,18 @@ Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end
     values[static_cast<std::size_t>(s.slots[s.inputs + o])] = at.back();
   }
   Tape inner(false);
-  for (const Tensor& y : at) inner.watch(y);
+  const std::vector<Tensor> sources = watch_floating(inner, at);
   inner.start();
   const std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(values), target_slots, targets);
   inner.stop();
-  const std::vector<Tensor> found = inner.gradient(
-      {.targets = again, .seeds = seeds, .sources = at, .zero_unconnected = true, .verify = false, .place = s.place});
-  return {found.begin(), found.end()};
+  const std::vector<Tensor> found = inner.gradient({.targets = again,
+                                                    .seeds = seeds,
+                                                    .sources = sources,
+                                                    .zero_unconnected = true,
+                                                    .verify = false,
+                                                    .place = s.place});
+  const std::vector<Tensor> all = in_places_of(at, found);
+  return {all.begin(), all.end()};
 }
 
 }  // namespace wp::autodiff

@@ -6,7 +6,6 @@
 #include "autodiff/replay.hpp"
 #include "autodiff/support.hpp"
 #include "base/text.hpp"
-#include "ops/moves.hpp"
 #include "ops/shapes.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
@@ -16,8 +15,6 @@ namespace wp::autodiff {
 // What a rule may ask.
 class RuleCall : public Backward {
  public:
-  RuleCall(Reverse& pass, std::size_t step, std::span<const Tensor> cotangents, std::span<const bool> wanted)
-      : Backward(pass.tape_.steps()[step].view(), cotangents, wanted), pass_(pass), step_(step) {}
   RuleCall(Reverse& pass, std::size_t step, const Saved& saved, std::span<const Tensor> cotangents,
            std::span<const bool> wanted)
       : Backward(saved, cotangents, wanted), pass_(pass), step_(step) {}
@@ -60,19 +57,8 @@ class RuleCall : public Backward {
 
 namespace {
 
-bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
-  if (from.size() > to.size()) return false;
-  for (std::size_t k = 0; k < from.size(); ++k)
-    if (const std::int64_t n = from[k]; n != 1 && n != to[k + to.size() - from.size()]) return false;
-  return true;
-}
-
 [[noreturn]] void refuse_step(const Step& s, std::string_view what) {
-  const Op& op = *s.op;
-  refuse<GradientError>("WP-GRD-001",
-                        say(op.name, " (", s.place.text(), ") has no derivative, and ", what, ": ",
-                            op.no_derivative.empty() ? "its rule is missing." : op.no_derivative),
-                        "Use a smooth stand-in, or stop_gradient where the value is meant as a constant.");
+  refuse_derivative(*s.op, say(" (", s.place.text(), ")"), say(", and ", what));
 }
 
 }  // namespace
@@ -131,7 +117,7 @@ void Reverse::mark_needed() {
     for (const std::int32_t o : s.out_slots()) made_[static_cast<std::size_t>(o)] = 1;
     for (std::uint32_t i = 0; i < s.inputs; ++i)
       any |= s.slots[i] >= 0 && needed_[static_cast<std::size_t>(s.slots[i])] && is_floating(s.facts[i].dtype);
-    if (!any || s.op->flow == flow_nothing) continue;
+    if (!any) continue;
     for (std::uint32_t i = 0; i < s.outputs; ++i)
       if (is_floating(s.facts[s.inputs + i].dtype)) needed_[static_cast<std::size_t>(s.slots[s.inputs + i])] = 1;
   }
@@ -159,7 +145,7 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
   const Step& s = tape_.steps()[step];
   tape_.check_unchanged(s);
   context().saw_nonfinite = false;
-  const RuleCall rule(*this, step, cotangents, wanted);
+  const RuleCall rule(*this, step, s.view(), cotangents, wanted);
   Tensors in = s.op->vjp(rule);
   if (!context().saw_nonfinite) [[likely]]
     return in;

@@ -27,6 +27,13 @@ T* construct(std::byte*& at, std::size_t n) {
 
 }  // namespace
 
+void refuse_derivative(const Op& op, std::string_view where, std::string_view what) {
+  refuse<GradientError>("WP-GRD-001",
+                        say(op.name, where, " has no derivative", what, ": ",
+                            op.no_derivative.empty() ? "its rule is missing." : op.no_derivative),
+                        "Use a smooth stand-in, or stop_gradient where the value is meant as a constant.");
+}
+
 void Alone::none() const {
   refuse<GradientError>("WP-GRD-001",
                         say("forward mode is not available at repeated or vanishing values of ", op.name, "."),

@@ -33,6 +33,9 @@ struct Step {
   }
 };
 
+// "log (model.cpp:41) has no derivative, and …: why".
+[[noreturn]] void refuse_derivative(const Op& op, std::string_view where, std::string_view what = "");
+
 // A rule that is asked outside of a way back: there is nothing that comes after.
 struct Alone : Backward {
   using Backward::Backward;

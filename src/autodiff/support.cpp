@@ -98,10 +98,8 @@ Tensors masked_rule(const Tape& tape, std::size_t step, std::size_t end, std::sp
   const Step& s = tape.steps()[step];
   Masks m;
   {
-    const detail::Restore<&Context::listeners> restore;
-    const detail::Restore<&Context::level> level;
-    context().listeners = nullptr;
-    context().level = CheckLevel::off;
+    const Unseen unseen;
+    const checks off(CheckLevel::off);
     m = masks_at(tape, step, end, targets);
   }
   const auto dropped = [](const Tensor& mask) { return mask.defined() && !bool(wp::all(mask)); };

@@ -34,7 +34,7 @@ Tensor contiguous_copy(const Tensor& t) {
   return y;
 }
 std::size_t checksum(const Tensor& t) {
-  const Tensor whole = t.is_contiguous() ? t : contiguous_copy(t);
+  const Tensor whole = contiguous(t);
   return std::hash<std::string_view>()({whole.node()->data, whole.nbytes()});
 }
 
@@ -122,6 +122,28 @@ void Tape::record(const Call& c, std::span<const std::int32_t> in) {
   }
   for (std::uint32_t i = 0; i < s.residuals; ++i) s.saved[s.inputs + s.outputs + i] = c.aside->residuals[i];
   std::copy(c.attrs.begin(), c.attrs.end(), s.attr);
+}
+
+namespace {
+bool can_vary(const Tensor& x) noexcept {
+  return x.defined() && is_floating(x.dtype());
+}
+}  // namespace
+std::vector<Tensor> watch_floating(Tape& tape, const std::vector<Tensor>& xs) {
+  std::vector<Tensor> watched;
+  for (const Tensor& x : xs)
+    if (can_vary(x)) {
+      tape.watch(x);
+      watched.push_back(x);
+    }
+  return watched;
+}
+std::vector<Tensor> in_places_of(const std::vector<Tensor>& xs, std::span<const Tensor> found) {
+  std::vector<Tensor> all(xs.size());
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (can_vary(xs[i])) all[i] = found[k++];
+  return all;
 }
 
 std::int32_t Tape::slot_of(const Tensor& x, std::string_view what) const {

@@ -76,6 +76,11 @@ class Tape : public Observer {
   std::vector<Finding> findings_;
 };
 
+// Watches those of xs that can vary, and gives them.
+std::vector<Tensor> watch_floating(Tape& tape, const std::vector<Tensor>& xs);
+// What belongs to those, in the places of all; undefined for the others.
+std::vector<Tensor> in_places_of(const std::vector<Tensor>& xs, std::span<const Tensor> found);
+
 // Outputs that are one of the inputs become tensors of their own: a tensor has one number.
 void separate_outputs(Call& c);
 

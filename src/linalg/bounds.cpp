@@ -54,4 +54,12 @@ void bound_spectra(Diagnosis::State& state, const Tensor& given, std::vector<Bou
   };
 }
 
+Tensor kept_bounds(const Dims& batch, const std::vector<Bounds>& bounds) {
+  std::vector<double> all;
+  for (const Bounds& b : bounds) all.insert(all.end(), {b.absolute, b.relative, b.rounding});
+  Dims shape = batch;
+  shape.push_back(3);
+  return Tensor::from(all, shape);
+}
+
 }  // namespace wp::linalg

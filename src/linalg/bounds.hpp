@@ -24,4 +24,7 @@ void bound_spectrum(const double* values, std::int64_t n, const Bounds& b, Membe
 // The same when the diagnosis is asked: `values` [batch…, n], one entry of `bounds` per member.
 void bound_spectra(Diagnosis::State& state, const Tensor& values, std::vector<Bounds> bounds);
 
+// absolute, relative and rounding of every member, [batch…, 3], for derivatives: which values are equal up to that.
+Tensor kept_bounds(const Dims& batch, const std::vector<Bounds>& bounds);
+
 }  // namespace wp::linalg

@@ -158,7 +158,8 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b) {
 IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOptions& options,
                    std::source_location where) {
   const IterativeProblem p("cg", a, b, options, where, true);
-  IterativeResult out = unrecorded([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b); }); });
+  IterativeResult out =
+      off_the_tape([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b); }); });
   if (context().listeners) {
     IterativeOptions again = options;
     again.x0 = Tensor();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "wellposed/context.hpp"
+#include "ops/dispatch.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -22,14 +22,14 @@ void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t l
 
 }  // namespace
 
-Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int terms) {
-  const detail::Restore<&Context::listeners> unrecorded;
-  context().listeners = nullptr;
+Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms) {
+  const Unseen unseen;
   Clusters c;
   const double u = finfo(s.dtype()).eps / 2;
   const auto k = static_cast<std::size_t>(s.shape().back());
   c.s = astype(s, f64).to_vector<double>();
   const std::size_t members = k ? c.s.size() / k : 0;
+  const std::vector<double> off = bounds.to_vector<double>();
   std::vector<double> w(c.s.size(), 0), near(members), tie(members);
   c.group.assign(c.s.size(), -1);
   c.at_zero.assign(c.s.size(), 0);
@@ -38,7 +38,12 @@ Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int term
     double most = 0;
     for (std::size_t i = first; i < end; ++i) most = std::max(most, std::fabs(c.s[i]));
     near[m] = std::pow(u, 1.0 / (terms + 1)) * most;
-    tie[m] = 16 * static_cast<double>(n) * u * most;
+    const double absolute = off[3 * m], relative = off[3 * m + 1], rounding = off[3 * m + 2];
+    const auto error = [&](double v) {
+      return std::min(absolute, relative * std::fabs(v)) + rounding * std::fabs(v);
+    };
+    const auto tied = [&](double v, double w2) { return std::fabs(v - w2) <= error(v) + error(w2); };
+    tie[m] = 2 * error(most);
     int e = 0;
     std::frexp(most, &e);
     const double size = most > 0 ? std::ldexp(1.0, e - 1) : 1;
@@ -50,8 +55,8 @@ Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int term
       if (j > i + 1 || zero) split(c, w, i, j, zero, size);
       for (std::size_t t = i; t < j;) {  // ties inside the cluster
         std::size_t v = t + 1;
-        while (v < j && std::fabs(c.s[v] - c.s[v - 1]) <= tie[m]) ++v;
-        const bool vanishes = zero_counts && std::fabs(c.s[v - 1]) <= tie[m];
+        while (v < j && tied(c.s[v], c.s[v - 1])) ++v;
+        const bool vanishes = zero_counts && std::fabs(c.s[v - 1]) <= error(c.s[v - 1]);
         if (v > t + 1 || vanishes) {
           c.ties = true;
           for (std::size_t x = t; x < v; ++x) {
@@ -72,6 +77,22 @@ Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int term
   c.tie = astype(Tensor::from(tie, per_member), s.dtype());
   c.w = astype(Tensor::from(w, s.shape()), s.dtype());
   return c;
+}
+
+std::vector<double> level(const Clusters& c, std::size_t per_member, const std::vector<double>& v) {
+  std::vector<double> all = v;
+  for (std::size_t first = 0; first < v.size(); first += per_member)
+    for (std::size_t i = first; i < first + per_member; ++i) {
+      if (c.group[i] < 0) continue;
+      double total = 0, count = 0;
+      for (std::size_t j = first; j < first + per_member; ++j)
+        if (c.group[j] == c.group[i]) {
+          total += v[j];
+          ++count;
+        }
+      all[i] = c.at_zero[i] ? 0 : total / count;
+    }
+  return all;
 }
 
 Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed) {

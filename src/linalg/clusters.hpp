@@ -16,11 +16,14 @@ struct Clusters {
   std::vector<int> group;     // the tie that a value belongs to, counted in its member; −1: none
   std::vector<char> at_zero;  // zero up to rounding
 };
-// `n`: the longer side of the matrix. zero_counts: singular values. `terms` of the series are used.
-Clusters clusters_of(const Tensor& s, std::int64_t n, bool zero_counts, int terms);
+// `bounds`: of the errors of the values (kept_bounds). zero_counts: singular values. `terms` of the series are used.
+Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms);
 
-// A random orthogonal (unitary) matrix per member that mixes the values of a tie among themselves; `signs`: also flips
-// the others.
+// v, one number per value, with ties made equal: their mean, zero where they vanish.
+std::vector<double> level(const Clusters& c, std::size_t per_member, const std::vector<double>& v);
+
+// A random orthogonal (unitary) matrix per member that mixes the values of a tie among themselves; `signs`: also
+// flips the others.
 Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed);
 
 }  // namespace wp::linalg

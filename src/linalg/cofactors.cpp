@@ -11,6 +11,7 @@
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/moves.hpp"
 #include "ops/shapes.hpp"
 #include "wellposed/ops.hpp"
 
@@ -127,10 +128,6 @@ Tensors jvp(const Forward& f) {
   return {sum};
 }
 
-void flow(const FlowQuery& q, Visit visit) {
-  for (std::int64_t e = 0; e < q.call.in[q.input].size(); ++e) visit(e);
-}
-
 }  // namespace
 
 const Op op_cofactors = {
@@ -142,7 +139,7 @@ const Op op_cofactors = {
     .infer = infer,
     .forward = forward,
     .notes = Notes::gives,
-    .flow = flow,
+    .flow = flow_everything,
     .vjp = vjp,
     .jvp = jvp,
     .saves_inputs = ~0U,

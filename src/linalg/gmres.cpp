@@ -143,8 +143,8 @@ IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptio
   const IterativeProblem p("gmres", a, b, options, where, true);
   if (options.restart < 1)
     raise<ArgumentError>("WP-ARG-001", "gmres", say("restart must be positive; got ", options.restart, "."));
-  IterativeResult out =
-      unrecorded([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.restart); }); });
+  IterativeResult out = off_the_tape(
+      [&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.restart); }); });
   if (context().listeners) {
     GmresOptions again = options, turned = options;
     again.x0 = turned.x0 = Tensor();

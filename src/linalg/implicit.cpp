@@ -18,12 +18,9 @@ const Op op_implicit_solution = {
     .params = {{"x"}, {"r"}},
     .attrs = {{.name = "solvers", .type = AttrType::object, .required = true}},
     .infer = no_outputs,
-    .forward = [](Call& c) { c.out.push_back(view_of(c.in[0], c.in[0].shape(), c.in[0].strides())); },
+    .forward = forward_same,
     .notes = Notes::moves,
-    .flow =
-        [](const FlowQuery& q, Visit visit) {
-          for (std::int64_t e = 0; e < q.call.in[q.input].size(); ++e) visit(e);
-        },
+    .flow = flow_everything,
     .vjp =
         [](const Backward& b) {
           return Tensors{{}, b.attr(0).object<Solvers>().adjoint(b.g())};

@@ -12,6 +12,7 @@
 #include "linalg/judgement.hpp"
 #include "linalg/refine.hpp"
 #include "linalg/stack.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/lines.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/iterative.hpp"
@@ -68,9 +69,8 @@ void multiply(Vector<T>& x, double a) {
 
 // The iteration itself is nothing to a tape: what it solves is.
 template <class F>
-auto unrecorded(F&& f) {
-  const wp::detail::Restore<&Context::listeners> restore;
-  context().listeners = nullptr;
+auto off_the_tape(F&& f) {
+  const Unseen unseen;
   return f();
 }
 

@@ -164,7 +164,7 @@ Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, cons
     const LinearOperator outer_product = a * a.adjoint();
     const auto solved = [outer_product, inner](const Tensor& g) { return cg(outer_product, g, inner).x; };
     const Tensor rest = options.x0.defined() ? wp::subtract(b, a(options.x0)) : b;
-    const Tensor y = unrecorded([&] { return solved(rest); });
+    const Tensor y = off_the_tape([&] { return solved(rest); });
     const Tensor part =
         a.apply_adjoint(implicit_solution(y, wp::subtract(rest, outer_product(y)), solved, solved, place));
     return options.x0.defined() ? wp::add(options.x0, part) : part;
@@ -193,7 +193,7 @@ IterativeResult lsmr(const LinearOperator& a, const Tensor& b, const LsmrOptions
   if (options.damp != 0 && (options.x0.defined() || options.preconditioner))
     refused("damp with x0 or a preconditioner would damp something else than x.", "Leave one of them out.");
   IterativeResult out =
-      unrecorded([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.damp); }); });
+      off_the_tape([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.damp); }); });
   if (context().listeners) out.x = connected(a, b, out.x, options, where);
   return out;
 }

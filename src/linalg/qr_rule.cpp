@@ -42,7 +42,7 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
     if (p.r2.defined()) {
       const Tensor gr2 = trailing(top, k);
       second = matmul(p.q1, gr2);
-      g1 = plus(g1, matmul(matmul(p.q1, p.r2), adjoint(gr2)));
+      g1 = sum_of(g1, matmul(matmul(p.q1, p.r2), adjoint(gr2)));
     }
   }
   Tensor m = gr1.defined() ? matmul(gr1, adjoint(p.r1)) : Tensor();
@@ -50,7 +50,7 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
   const Tensor above = triu(m, {.k = 1});
   const Tensor same = eye(k, {.dtype = real_of(m.dtype())});
   const Tensor core = add(add(above, adjoint(above)), multiply(real(m), same));
-  return {plus(g1, matmul(p.q1, core)), second};
+  return {sum_of(g1, matmul(p.q1, core)), second};
 }
 
 // The limit above is right to first order: who differentiates it again is told.
@@ -60,7 +60,7 @@ const Op first_order_only = {
     .doc = "x, whose derivative is not known.",
     .params = {{"x"}},
     .infer = no_outputs,
-    .forward = [](Call& c) { c.out.push_back(view_of(c.in[0], c.in[0].shape(), c.in[0].strides())); },
+    .forward = forward_same,
     .notes = Notes::moves,
     .flow = flow_moves,
     .no_derivative =
@@ -73,6 +73,7 @@ Tensors vjp_qr(const Backward& b) {
   const Tensor &q = b.out[0], &r = b.out[1], &gq = b.cotangents[0], &gr = b.cotangents[1];
   const std::int64_t m = q.shape(-2), n = r.shape(-1), k = std::min(m, n);
   if (b.facts[0].shape.size() == 0 || q.size() == 0 || r.size() == 0) return {zeros_for(b.facts[0])};
+  const double eps = finfo(real_of(q.dtype())).eps, tiny = 8 * static_cast<double>(std::max(m, n)) * eps;
   const Parts p = parts_of(q, r, k);
   Numerators top = numerators(p, gq, gr, k);
   Tensor small, w;  // pivots that vanish up to rounding
@@ -81,7 +82,7 @@ Tensors vjp_qr(const Backward& b) {
     const Unrecorded here;
     if (gq.defined() && p.q2.defined()) {
       const Tensor free = skew(matmul(adjoint(p.q2), trailing(gq, k)));
-      const double allowed = std::ldexp(finfo(real_of(q.dtype())).eps, 13) * static_cast<double>(m);
+      const double allowed = std::ldexp(eps, 13) * static_cast<double>(m);
       if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), allowed)))))
         refuse<GaugeError>(
             "WP-GRD-007",
@@ -91,8 +92,7 @@ Tensors vjp_qr(const Backward& b) {
     }
     const Tensor pivots = wp::abs(diagonal(p.r1));
     const Tensor size = squeeze(size_of(r), -1);
-    const double u = 16 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps / 2;
-    small = less_equal(pivots, multiply(size, u));
+    small = less_equal(pivots, multiply(size, tiny));
     singular = bool(wp::any(small));
     w = astype(where(small, where(equal(size, 0), 1, size), 0), real_of(q.dtype()));
   }
@@ -100,7 +100,7 @@ Tensors vjp_qr(const Backward& b) {
   if (!singular) {
     g = adjoint(linalg::solve_triangular(p.r1, adjoint(top.n), {.if_ill = "ignore"}));
   } else {
-    Tensor W = diagonal_matrix(w), whole = W;
+    Tensor W = on_diagonal(w), whole = W;
     if (p.r2.defined()) whole = concat({W, zeros_like(p.r2)}, {.axis = -1});
     if (p.q2.defined())
       whole = concat({whole, zeros_like(Tensor(r[{ellipsis, slice(k, none), slice()}]))}, {.axis = -2});
@@ -114,12 +114,11 @@ Tensors vjp_qr(const Backward& b) {
     const Tensor dn =
         add(numerators(p, t[1][0], t[1][1], k).n, subtract(with(square, t[0]), with(zeros_like(square), t[0])));
     const auto f = linalg::svd(p.r1, {.full_matrices = false});
-    const double u = 16 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps / 2;
     const Tensor null =
-        astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), u)), f.S.dtype());
+        astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), tiny)), f.S.dtype());
     const Tensor P = matmul(multiply(f.U, row(null)), adjoint(f.U));
     const Tensor off = wp::abs(matmul(top.n, P));
-    const double allowed = std::ldexp(finfo(real_of(q.dtype())).eps, 13) * static_cast<double>(std::max(m, n));
+    const double allowed = std::ldexp(eps, 13) * static_cast<double>(std::max(m, n));
     const Tensor scale = maximum(size_of(top.n), size_of(dn));
     if (bool(wp::any(greater(off, multiply(scale, allowed)))))
       refuse<GaugeError>(
@@ -134,7 +133,8 @@ Tensors vjp_qr(const Backward& b) {
     const Tensor* const in[] = {&g};
     g = call1(first_order_only, in, {}, b.place);
   }
-  if (top.second.defined()) g = concat({g, top.second}, {.axis = -1});
+  if (p.r2.defined())
+    g = concat({g, top.second.defined() ? top.second : astype(zeros_like(p.r2), g.dtype())}, {.axis = -1});
   if (b.out.size() == 3) {
     Tensor back;
     {

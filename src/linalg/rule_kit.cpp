@@ -6,9 +6,6 @@
 
 namespace wp::linalg {
 
-Tensor adjoint(const Tensor& x) {
-  return matrix_transpose(conj_of(x));
-}
 Tensor skew(const Tensor& z) {
   return multiply(subtract(z, adjoint(z)), 0.5);
 }
@@ -17,12 +14,6 @@ Tensor row(const Tensor& s) {
 }
 Tensor column(const Tensor& s) {
   return expand_dims(s, {.axis = -1});
-}
-Tensor diagonal_matrix(const Tensor& s) {
-  return multiply(column(s), eye(s.shape().back(), {.dtype = s.dtype()}));
-}
-Tensor plus(const Tensor& a, const Tensor& b) {
-  return !a.defined() ? b : !b.defined() ? a : add(a, b);
 }
 Tensor minus(const Tensor& a, const Tensor& b) {
   return !b.defined() ? a : !a.defined() ? negative(b) : subtract(a, b);

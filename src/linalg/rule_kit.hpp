@@ -1,18 +1,14 @@
-// Words that derivative rules of matrices are written in.
+// Further words of the rules of decompositions.
 #pragma once
-#include "ops/derivative.hpp"
-#include "wellposed/context.hpp"
+#include "linalg/rules.hpp"
 
 namespace wp::linalg {
 
-Tensor adjoint(const Tensor& x);
 Tensor skew(const Tensor& z);  // (z − zᴴ)/2
-// s as a row […, 1, k], as a column […, k, 1], and as a diagonal matrix.
+// s as a row […, 1, k], and as a column […, k, 1].
 Tensor row(const Tensor& s);
 Tensor column(const Tensor& s);
-Tensor diagonal_matrix(const Tensor& s);
-// Undefined tensors are zero.
-Tensor plus(const Tensor& a, const Tensor& b);
+// a − b; undefined tensors are zero.
 Tensor minus(const Tensor& a, const Tensor& b);
 // The first k columns, and the others: undefined if there are none.
 Tensor leading(const Tensor& x, std::int64_t k);
@@ -20,15 +16,5 @@ Tensor trailing(const Tensor& x, std::int64_t k);
 // The largest |element| of each matrix, […, 1, 1], and of all.
 Tensor size_of(const Tensor& x);
 double largest(const Tensor& x);
-
-// Decisions are made on values, outside of what is recorded.
-struct Unrecorded {
-  detail::Restore<&Context::listeners> listeners;
-  detail::Restore<&Context::level> level;
-  Unrecorded() {
-    context().listeners = nullptr;
-    context().level = CheckLevel::off;
-  }
-};
 
 }  // namespace wp::linalg

@@ -62,7 +62,7 @@ Tensor assumed_cotangent(const Tensor& g, std::string_view assume) {
 }
 
 void no_derivative_here(std::string why, std::string_view advice) {
-  refuse<GradientError>("WP-GRD-012", std::move(why), std::string(advice));
+  refuse<GradientError>("WP-GRD-011", std::move(why), std::string(advice));
 }
 
 Tensor inverse_of_regular(const Tensor& a, const Tensor& g, std::string_view assume) {

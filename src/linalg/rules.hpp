@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "wellposed/context.hpp"
 
 namespace wp::linalg {
@@ -34,7 +35,7 @@ Tensor hermitian_cotangent(const Tensor& g, const Attr& uplo);
 // A's cotangent from that of the matrix that `assume` makes of it.
 Tensor assumed_cotangent(const Tensor& g, std::string_view assume);
 
-// Refuses where there is no derivative (WP-GRD-012): a finding, never a number.
+// Refuses where there is no derivative (WP-GRD-011): a finding, never a number.
 [[noreturn]] void no_derivative_here(std::string why, std::string_view advice);
 
 // A⁻¹ for the derivative of log det A; members that are singular have none, and are refused where their cotangent g
@@ -46,13 +47,14 @@ Tensor cholesky_cotangent(const Tensor& l, const Tensor& g);
 // The matrix that takes rows to the order P: A[P] = it · A. −1 stands where there is no order.
 Tensor rows_matrix(const Tensor& p, DType dtype);
 
-// What f gives, outside of what is recorded: decisions are made on values.
+// Decisions are made on values, outside of what is recorded: while it lives, or in f.
+struct Unrecorded {
+  Unseen unseen;
+  checks off{CheckLevel::off};
+};
 template <class F>
 auto unrecorded(F&& f) {
-  const detail::Restore<&Context::listeners> listeners;
-  const detail::Restore<&Context::level> level;
-  context().listeners = nullptr;
-  context().level = CheckLevel::off;
+  const Unrecorded here;
   return f();
 }
 bool any_true(const Tensor& mark);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "base/text.hpp"
 #include "linalg/clusters.hpp"
@@ -47,13 +48,13 @@ class Quotients {
     };
     if (k.size() == 1 || !bool(wp::any(small))) return direct(small);
     const Tensor step = where(small, dw, 1), r = divide(where(small, d, 0), step);
-    Tensor sum_of = k[1];
+    Tensor series = k[1];
     double factor = 1;
     for (std::size_t t = 2; t < k.size(); ++t) {
       factor /= -static_cast<double>(t);
-      sum_of = add(sum_of, multiply(k[t], multiply(t == 2 ? r : power(r, t - 1), factor)));
+      series = add(series, multiply(k[t], multiply(t == 2 ? r : power(r, t - 1), factor)));
     }
-    const Tensor limit = divide(sum_of, step);
+    const Tensor limit = divide(series, step);
     judge(k[0], multiply(d, limit), d, small);
     return where(small, limit, direct(small));
   }
@@ -157,10 +158,10 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
       return skew(inner);
     };
     const Tensor ku = part(p.U, g.U, u1, u2, m, of_u), kv = part(p.V, g.V, v1, v2, n, of_v);
-    plus_terms.push_back(plus(ku, kv));
+    plus_terms.push_back(sum_of(ku, kv));
     minus_terms.push_back(minus(ku, kv));
   }
-  Tensor core = t[0].S.defined() ? diagonal_matrix(t[0].S) : Tensor();
+  Tensor core = t[0].S.defined() ? on_diagonal(t[0].S) : Tensor();
   Tensor g;
   Quotients quotients(b, c, std::max(m, n), size);
   if (plus_terms[0].defined()) {
@@ -169,18 +170,18 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
       quotients.must_vanish(where(same, plus_terms[0], 0), "the phases of singular vectors");
     const Tensor pole =
         quotients.of(plus_terms, subtract(row(p.S), column(p.S)), subtract(row(c.w), column(c.w)), same);
-    core = plus(core, where(same, 0, pole));
+    core = sum_of(core, where(same, 0, pole));
     const Tensor zero = quotients.of(minus_terms, add(row(p.S), column(p.S)), add(row(c.w), column(c.w)));
-    core = plus(core, is_complex(p.U.dtype()) ? zero : where(same, 0, zero));
+    core = sum_of(core, is_complex(p.U.dtype()) ? zero : where(same, 0, zero));
   }
   if (core.defined()) g = matmul(matmul(u1, core), adjoint(v1));
   if (of_u[0].defined())
-    g = plus(g, matmul(quotients.of(of_u, broadcast_to(row(p.S), of_u[0].shape()),
-                                    broadcast_to(row(c.w), of_u[0].shape())),
-                       adjoint(v1)));
+    g = sum_of(g, matmul(quotients.of(of_u, broadcast_to(row(p.S), of_u[0].shape()),
+                                      broadcast_to(row(c.w), of_u[0].shape())),
+                         adjoint(v1)));
   if (of_v[0].defined())
-    g = plus(g, matmul(u1, adjoint(quotients.of(of_v, broadcast_to(row(p.S), of_v[0].shape()),
-                                                broadcast_to(row(c.w), of_v[0].shape())))));
+    g = sum_of(g, matmul(u1, adjoint(quotients.of(of_v, broadcast_to(row(p.S), of_v[0].shape()),
+                                                  broadcast_to(row(c.w), of_v[0].shape())))));
   if (u2.defined() && t[0].U.defined())
     quotients.must_vanish(skew(matmul(adjoint(u2), trailing(t[0].U, k))), "the basis that completes U");
   if (v2.defined() && t[0].V.defined())
@@ -188,42 +189,39 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
   return g;
 }
 
+void find_kink(const Backward& b, double measured, double threshold, std::string message) {
+  Finding f;
+  f.code = "WP-GRD-009";
+  f.measured = measured;
+  f.threshold = threshold;
+  f.message = std::move(message);
+  f.advice = "Move the matrix, or use a smooth loss.";
+  b.find(std::move(f));
+}
+
 // A cotangent of values alone is smooth where tied values have the same, and zeros have none. Elsewhere there is a
 // kink: the mean over the tie is a subgradient, and does not depend on the basis.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what) {
   if (!c.ties) return g;
-  std::vector<double> v, factor;
-  double worst = 0, size = 0;
   const auto k = static_cast<std::size_t>(g.shape().back());
-  {
-    const Unrecorded here;
-    v = astype(g, f64).to_vector<double>();
+  const std::vector<double> v = unrecorded([&] { return astype(g, f64).to_vector<double>(); }), to = level(c, k, v);
+  double worst = 0, size = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    size = std::max(size, std::fabs(v[i]));
+    worst = std::max(worst, std::fabs(v[i] - to[i]));
   }
-  std::vector<double> mean(v.size() * k, 0);
-  for (const double x : v) size = std::max(size, std::fabs(x));
-  for (std::size_t first = 0; first < v.size(); first += k)
-    for (std::size_t i = 0; i < k; ++i) {
-      const int group = c.group[first + i];
-      double sum_of = 0, count = 0;
-      for (std::size_t j = 0; j < k; ++j)
-        if (i == j || (group >= 0 && c.group[first + j] == group)) {
-          sum_of += v[first + j];
-          ++count;
-        }
-      const bool zero = c.at_zero[first + i];
-      const double to = zero ? 0 : sum_of / count;
-      worst = std::max(worst, std::fabs(v[first + i] - to));
-      for (std::size_t j = 0; j < k; ++j)
-        if (!zero && (i == j || (group >= 0 && c.group[first + j] == group))) mean[(first + i) * k + j] = 1 / count;
-    }
   if (worst <= std::ldexp(1.0, 14) * static_cast<double>(k) * finfo(g.dtype()).eps * size) return g;
-  Finding f;
-  f.code = "WP-GRD-009";
-  f.measured = worst;
-  f.message = say("the loss has a kink here: it treats ", what,
-                  " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie.");
-  f.advice = "Move the matrix, or use a smooth loss.";
-  b.find(std::move(f));
+  find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
+            say("the loss has a kink here: it treats ", what,
+                " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie."));
+  // The same as a matrix, column by column, so that it differentiates.
+  std::vector<double> mean(v.size() * k, 0);
+  for (std::size_t j = 0; j < k; ++j) {
+    std::vector<double> unit(v.size(), 0);
+    for (std::size_t first = 0; first < v.size(); first += k) unit[first + j] = 1;
+    const std::vector<double> column_of = level(c, k, unit);
+    for (std::size_t i = 0; i < v.size(); ++i) mean[i * k + j] = column_of[i];
+  }
   Dims shape = g.shape();
   shape.push_back(g.shape().back());
   return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
@@ -254,22 +252,10 @@ Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, c
   return gradient_of_svd(b, p, t, c);
 }
 
-// The values with ties made exact: their mean, zero where they vanish.
+// The values with ties made exact.
 Tensor level_values(const Clusters& c, const Tensor& like) {
-  const auto k = static_cast<std::size_t>(like.shape().back());
-  std::vector<double> level = c.s;
-  for (std::size_t first = 0; first < level.size(); first += k)
-    for (std::size_t i = first; i < first + k; ++i) {
-      if (c.group[i] < 0) continue;
-      double sum_of = 0, count = 0;
-      for (std::size_t j = first; j < first + k; ++j)
-        if (c.group[j] == c.group[i]) {
-          sum_of += c.s[j];
-          ++count;
-        }
-      level[i] = c.at_zero[i] ? 0 : sum_of / count;
-    }
-  return astype(Tensor::from(level, like.shape()), like.dtype());
+  const std::vector<double> v = level(c, static_cast<std::size_t>(like.shape().back()), c.s);
+  return astype(Tensor::from(v, like.shape()), like.dtype());
 }
 Tensor turned(const Tensor& whole, const Tensor& r) {
   const std::int64_t k = r.shape().back();
@@ -298,16 +284,9 @@ void verify(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, 
                        say("the gradient changes by ", off, " (of ", size,
                            ") when vectors change their sign, which the matrix does not determine."),
                        "Are the factors unpacked in the right order? Use products in which signs cancel.");
-  Finding f;
-  f.code = "WP-GRD-009";
-  f.measured = off;
-  f.threshold = allowed;
-  f.message =
-      "the gradient changes with the basis of repeated or vanishing values: the loss has a kink here, and the "
-      "gradient "
-      "is one of its subgradients.";
-  f.advice = "Move the matrix, or use a smooth loss.";
-  b.find(std::move(f));
+  find_kink(b, off, allowed,
+            "the gradient changes with the basis of repeated or vanishing values: the loss has a kink here, and the "
+            "gradient is one of its subgradients.");
 }
 
 void verify_svd(const Backward& b, const Clusters& c, bool signs) {
@@ -325,7 +304,7 @@ void verify_svd(const Backward& b, const Clusters& c, bool signs) {
 Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v, const std::vector<Tensors>& t,
                         const Clusters& c) {
   const std::int64_t n = v.shape().back();
-  Tensor core = t[0][0].defined() ? diagonal_matrix(t[0][0]) : Tensor();
+  Tensor core = t[0][0].defined() ? on_diagonal(t[0][0]) : Tensor();
   if (t[0][1].defined()) {
     Terms terms;
     for (const Tensors& g : t) terms.push_back(skew(matmul(adjoint(v), g[1])));
@@ -339,7 +318,7 @@ Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v
     if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
     const Tensor pole =
         quotients.of(terms, subtract(row(values), column(values)), subtract(row(c.w), column(c.w)), same);
-    core = plus(core, where(same, 0, pole));
+    core = sum_of(core, where(same, 0, pole));
   }
   return matmul(matmul(v, core), adjoint(v));
 }
@@ -358,14 +337,6 @@ Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& v, const Tensor&
   return matmul(multiply(v, row(levelled(b, g, c, "eigenvalues"))), adjoint(v));
 }
 
-// eigh acts on (A + Aᴴ)/2, or on one triangle.
-Tensor of_argument(const Tensor& g, const Attr& uplo) {
-  const Tensor h = multiply(add(g, adjoint(g)), 0.5);
-  if (!uplo) return h;
-  const Tensor both = multiply(h, 2), same = eye(h.shape().back(), {.dtype = real_of(h.dtype())});
-  return subtract(uplo.text() == "lower" ? tril(both) : triu(both), multiply(h, same));
-}
-
 }  // namespace
 
 Tensors vjp_svd(const Backward& b) {
@@ -373,8 +344,7 @@ Tensors vjp_svd(const Backward& b) {
   const int terms = terms_for(b);
   const bool vectors = b.cotangents[0].defined() || b.cotangents[2].defined();
   if (s.size() == 0) return {zeros_for(b.facts[0])};
-  const std::int64_t n = std::max(b.out[0].shape(-2), b.out[2].shape().back());
-  const Clusters c = clusters_of(s, n, true, terms);
+  const Clusters c = clusters_of(s, b.residuals[0], true, terms);
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
   if (!vectors) return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c)};
   const Tensors outputs{b.out[0], s, b.out[2]};
@@ -387,7 +357,7 @@ Tensors vjp_eigh(const Backward& b) {
   const Tensor &values = b.out[0], &v = b.out[1];
   const int terms = terms_for(b);
   if (values.size() == 0) return {zeros_for(b.facts[0])};
-  const Clusters c = clusters_of(values, v.shape().back(), false, terms);
+  const Clusters c = clusters_of(values, b.residuals[0], false, terms);
   Tensor g;
   if (!b.cotangents[1].defined()) {
     g = gradient_of_eigenvalues(b, v, b.cotangents[0], c);
@@ -404,13 +374,13 @@ Tensors vjp_eigh(const Backward& b) {
     g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, terms)
               : gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c);
   }
-  return {of_argument(g, b.attr(0))};
+  return {hermitian_cotangent(g, b.attr(0))};
 }
 
 Tensors vjp_svdvals(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const SvdResult f = svd(b.in[0], {.full_matrices = false});
-  const Clusters c = clusters_of(f.S, std::max(b.in[0].shape(-2), b.in[0].shape(-1)), true, 2);
+  const Clusters c = clusters_of(f.S, b.residuals[0], true, 2);
   return {gradient_of_values(b, f.U, f.S, f.Vh, b.g(), c)};
 }
 
@@ -418,8 +388,8 @@ Tensors vjp_eigvalsh(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const Attr& uplo = b.attr(0);
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
-  const Clusters c = clusters_of(f.eigenvalues, b.in[0].shape(-1), false, 2);
-  return {of_argument(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c), uplo)};
+  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, 2);
+  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c), uplo)};
 }
 
 }  // namespace wp::linalg

@@ -58,8 +58,8 @@ struct Forward : Saved {
   std::span<const Tensor> tangents;  // one per input; undefined: zero
 };
 
-// ---- rules that many ops share
-// ------------------------------------------------------------------------------------- From Op::partial.
+// ---- rules that many ops share ----
+// From Op::partial.
 Tensors vjp_partials(const Backward& b);
 // By a loop (cotangent, what is saved) ↦ the input's cotangent; undefined when the rule must do it.
 Tensor vjp_fused(const Backward& b, const simd::Loops& loops);

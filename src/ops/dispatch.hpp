@@ -29,6 +29,12 @@ class [[nodiscard]] Listen {
   Listener* listener_;
 };
 
+// Nobody sees what is computed while it lives.
+class [[nodiscard]] Unseen : detail::Restore<&Context::listeners> {
+ public:
+  Unseen() { context().listeners = nullptr; }
+};
+
 Tensors call(const Op& op, Inputs in, Attrs attrs, const Place& place);
 // The first output.
 Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place);

@@ -226,11 +226,6 @@ std::int64_t base_everything(const FlowQuery&) {
   return 0;
 }
 
-void flow_everything(const FlowQuery& q, Visit visit) {
-  const std::int64_t n = q.call.in[q.input].size();
-  for (std::int64_t e = 0; e < n; ++e) visit(e);
-}
-
 std::vector<Sample> line_samples(const Op& op, const std::vector<double>& values,
                                  const std::function<std::vector<Attr>(std::int64_t)>& attrs) {
   std::vector<Sample> out;

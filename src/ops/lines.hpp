@@ -33,8 +33,6 @@ std::int64_t axis_of(const Call& c, std::size_t attr = 0);
 // (cumulative ops; `initial` results stand before the first). The line of a 1-d tensor when the attribute is none.
 void flow_line(const FlowQuery& q, Visit visit);
 void flow_prefix(const FlowQuery& q, std::int64_t initial, Visit visit);
-// Every element of the input.
-void flow_everything(const FlowQuery& q, Visit visit);
 // For Op::flow_base: the first result of the line; the one before; the first of all. With prefixes, flow_rest is
 // flow_last: the newest element.
 std::int64_t base_line(const FlowQuery& q);

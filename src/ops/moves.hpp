@@ -10,11 +10,15 @@ namespace wp {
 void flow_moves(const FlowQuery& q, Visit visit);
 // Flow of ops whose values come from attributes only.
 void flow_nothing(const FlowQuery& q, Visit visit);
+// Flow of ops of which nothing finer is known: every element.
+void flow_everything(const FlowQuery& q, Visit visit);
 
 // A view of x: same memory, other shape and strides.
 Tensor view_of(const Tensor& x, const Dims& shape, const Dims& strides, std::int64_t offset = 0);
 // The same, added as an output.
 void add_view(Call& c, const Tensor& x, const Dims& shape, const Dims& strides, std::int64_t offset = 0);
+// Forward of ops that give their first argument again, as a tensor of its own.
+void forward_same(Call& c);
 // Row-major strides of a shape.
 Dims row_major(const Dims& shape);
 // The view of x with another shape of as many elements, if x's strides allow one; else undefined.

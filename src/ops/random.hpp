@@ -28,7 +28,8 @@ double positive(const Call& c, std::string_view name, std::string_view advice);
 // Refuses parameters whose draws may be as large as `largest`, when the dtype does not hold that.
 void need_range(const Call& c, DType dtype, double largest);
 
-inline constexpr std::string_view kNoDerivative = "random draws do not depend on any argument that could be differentiated.";
+inline constexpr std::string_view kNoDerivative =
+    "random draws do not depend on any argument that could be differentiated.";
 inline constexpr std::string_view kIntegerDraws = "random integers do not depend smoothly on anything.";
 
 }  // namespace wp

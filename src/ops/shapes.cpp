@@ -25,6 +25,14 @@ Dims broadcast(const Dims& a, const Dims& b) {
   return out;
 }
 
+bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
+  if (from.size() > to.size()) return false;
+  const std::size_t shift = to.size() - from.size();
+  for (std::size_t k = 0; k < from.size(); ++k)
+    if (from[k] != 1 && from[k] != to[k + shift]) return false;
+  return true;
+}
+
 Dims broadcast_strides(const Tensor& t, const Dims& shape) {
   if (t.shape() == shape) return t.strides();
   Dims out(shape.size(), 0);

@@ -6,6 +6,8 @@ namespace wp {
 
 // The common shape of two shapes (NumPy's rule); throws ShapeError naming the axis.
 Dims broadcast(const Dims& a, const Dims& b);
+// Whether a shape broadcasts to another.
+bool broadcasts_to(const Dims& from, const Dims& to) noexcept;
 // Strides of t over a larger shape: 0 where it repeats.
 Dims broadcast_strides(const Tensor& t, const Dims& shape);
 // −1 counts from the end; throws IndexError naming the range.

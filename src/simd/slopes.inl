@@ -46,6 +46,6 @@ WP_PACK Vec<T> gelu_slope(Vec<T> g, Vec<T> x) {
   const Two<T> square = two_product<T>(a, a);
   const Scaled<T> e = exp_parts<T>(square.high * T(-0.5), square.low * T(-0.5));
   const Vec<T> mills = normal_tail<T>(a), chance = scale<T>(fma(mills, e.rest, mills), e.n);  // Φ(−a)
-  const Vec<T> moment = a * scale<T>(e.p * T(0.3989422804014327), e.n);                        // a φ(a)
+  const Vec<T> moment = a * scale<T>(e.p * T(0.3989422804014327), e.n);                       // a φ(a)
   return g * (x < T(0) ? chance - moment : (T(1) - chance) + moment);
 }

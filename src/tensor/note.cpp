@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "kernels/convert.hpp"
+#include "kernels/scan.hpp"
 #include "kernels/types.hpp"
 
 namespace wp {
@@ -86,6 +87,9 @@ Leaving find(const Tensor& t, Counts counts) {
 void escape(const Tensor& t, std::string_view sink, Counts counts, Place place) {
   const CheckLevel level = context().level;
   if (level == CheckLevel::off || (!t.node()->note && counts == Counts::made)) return;
+  if (!t.node()->note && (!is_floating(t.dtype()) ||
+                          (t.is_contiguous() && !kernels::any_nonfinite(t.dtype(), t.node()->data, t.size()))))
+    return;
   const Leaving found = find(t, counts);
   if (found.count == 0) return;
   Finding f;

@@ -338,4 +338,72 @@ TEST(GaugeErrors, NameTheValues) {
     EXPECT_NE(std::string(e.what()).find("repeated values 2 and 2 (numbers 0 and 1)"), std::string::npos) << e.what();
   }
 }
+// A matrix whose first `size` singular values are 2, 2 + gap, 2 + 2 gap/3, …
+Tensor clustered(Draw& d, std::int64_t m, std::int64_t n, std::int64_t size, double gap) {
+  const std::int64_t k = std::min(m, n);
+  std::vector<double> s(static_cast<std::size_t>(k));
+  for (std::int64_t i = 0; i < k; ++i)
+    s[static_cast<std::size_t>(i)] =
+        i < size ? 2 + gap * static_cast<double>(i) / static_cast<double>(size) : 1.5 / static_cast<double>(i + 1);
+  return matmul(d.orthogonal(m, k) * Tensor::from(s, {k}), transposed(d.orthogonal(n, k)));
+}
+TEST(SvdGradient, KeepsNineAndAHalfDigitsForClustersOfTwoToSix) {
+  double worst = 0;
+  for (unsigned seed = 0; seed < 30; ++seed)
+    for (std::int64_t size = 2; size <= 6; ++size) {
+      Draw d(1000 + seed);
+      const std::int64_t m = 6 + seed % 3, n = 6 + seed % 2;
+      const double gap = seed % 16 == 15 ? 0 : std::pow(10.0, -static_cast<double>(seed % 16));
+      const Tensor A = clustered(d, m, n, size, gap);
+      for (const Loss& loss : losses(d, m, n)) {
+        GradientTape tape;
+        tape.watch(A);
+        const auto f = linalg::svd(A, {.full_matrices = false});
+        const double e = relative(tape.gradient(loss.of(f.U, f.S, f.Vh), A), loss.exact(A));
+        EXPECT_LT(e, 3e-10) << loss.name << " cluster of " << size << ", gap " << gap;
+        worst = std::max(worst, e);
+      }
+    }
+  std::printf("worst relative error %.1e\n", worst);
+}
+TEST(SvdGradient, OfLossesThatHaveNoneIsRefusedOrFlaggedInAThousandTries) {
+  const FindingHandler before = on_finding([](const Finding&) {});
+  int missed = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    Draw d(5000 + seed);
+    const std::int64_t n = 3 + seed % 4, size = 2 + seed % static_cast<unsigned>(n - 1);
+    const Tensor A = clustered(d, n, n, size, 0), W = d.normal({n, n}), first = astype(equal(arange(n), 0), f64);
+    GradientTape tape;
+    tape.watch(A);
+    const auto f = linalg::svd(A);
+    const Tensor whole = sum(W * matmul(f.U * row(f.S), f.Vh));
+    const Tensor y = seed % 5 == 0   ? sum(W * f.U)
+                     : seed % 5 == 1 ? sum(W * f.Vh) + whole
+                     : seed % 5 == 2 ? sum(W * square(f.U))
+                     : seed % 5 == 3 ? sum(f.S * first)
+                                     : sum(f.S * first) + whole;
+    try {
+      (void)tape.gradient(y, A);
+      missed += tape.findings().empty();
+    } catch (const GaugeError&) {
+    }
+  }
+  on_finding(before);
+  EXPECT_EQ(missed, 0);
+}
+TEST(SvdGradient, DoesNotMoveWithAChangeOfBasis) {
+  Draw d(77);
+  const Tensor M = d.normal({4, 4}), P = d.orthogonal(4, 4), Q = d.orthogonal(4, 4);
+  for (const std::vector<double>& s : {std::vector<double>{3, 3, 1, 0}, {2, 2, 2, 2}, {4, 3, 2, 1}}) {
+    const Tensor A = matmul(d.orthogonal(4, 4) * Tensor::from(s, {4}), d.orthogonal(4, 4));
+    const auto gradient = [&](const Tensor& at, const Tensor& m) {
+      GradientTape tape;
+      tape.watch(at);
+      const auto f = linalg::svd(at);
+      return tape.gradient(sum(m * matmul(f.U * row(f.S * f.S), transposed(f.U))), at);
+    };
+    const Tensor turned = gradient(times(P, A, Q), times(P, M, transposed(P)));
+    EXPECT_LT(relative(turned, times(P, gradient(A, M), Q)), 1e-11);
+  }
+}
 }  // namespace

@@ -29,8 +29,8 @@ std::vector<const Op*> differentiable() {
   return all;
 }
 
-// The sample in f64 or c128, if it has floating-point inputs, all finite, and is small enough.
-bool in_double(Sample& s) {
+// The sample in f64 or c128, if it has floating-point inputs (of matrices all finite) and is small enough.
+bool in_double(Sample& s, bool matrices) {
   bool any = false;
   std::int64_t size = 0;
   for (Tensor& t : s.in) {
@@ -38,7 +38,7 @@ bool in_double(Sample& s) {
     any = true;
     size += t.size();
     t = astype(t, is_complex(t.dtype()) ? c128 : f64);
-    if (!bool(all(isfinite(t)))) return false;
+    if (matrices && !bool(all(isfinite(t)))) return false;
   }
   return any && size <= 60;
 }
@@ -51,6 +51,11 @@ void without_far_stairs(const Op& op, Sample& s) {
   for (Tensor& t : s.in) t = t[{near}];
 }
 
+// exp of [0 1e300; 0 0] is fine, its derivatives are beyond the largest number.
+bool overflows(const Op& op, const Sample& s) {
+  return op.name == "expm" && s.covers == "nilpotent";
+}
+
 class Derivative : public testing::TestWithParam<const Op*> {};
 
 TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
@@ -59,7 +64,7 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
   std::int64_t judged = 0, unjudged = 0;
   std::vector<std::string> seen;
   for (Sample& s : op.samples()) {
-    if (!in_double(s)) continue;
+    if (!in_double(s, op.ns == "linalg") || overflows(op, s)) continue;
     if (op.name == "sort" && s.covers == "-0 and 0 are equal") continue;  // many are equal: differences see none move
     without_far_stairs(op, s);
     std::ostringstream key;
@@ -80,8 +85,8 @@ TEST_P(Derivative, AgreesWithDifferencesAtItsSamples) {
       // Where a product overflows on the way, so do its derivatives.
       r = gradcheck(f, s.in, s.covers == "overflow on the way" ? 1 : 2);
     } catch (const GradientError& e) {
-      // No derivative at this sample (WP-GRD-012), or none of single elements (a basis is arbitrary).
-      const bool refused = e.finding().code == "WP-GRD-012" || dynamic_cast<const GaugeError*>(&e);
+      // No derivative at this sample (WP-GRD-011), or none of single elements (a basis is arbitrary).
+      const bool refused = e.finding().code == "WP-GRD-011" || dynamic_cast<const GaugeError*>(&e);
       EXPECT_TRUE(refused) << op.name << " at " << key.str() << ": " << e.what();
       continue;
     } catch (const Error& e) {
@@ -103,12 +108,9 @@ struct Asked : Backward {
   bool again;  // whether its answer is differentiated too
   Asked(const Saved& s, std::span<const Tensor> g, std::span<const bool> wanted, bool r)
       : Backward(s, g, wanted), again(r) {}
-  Tensors cotangents_at(std::span<const Tensor>, std::span<const Tensor>) const override { return {}; }
-  std::vector<Tensors> directional(std::span<const Tensor>, std::span<const Tensor>, int) const override {
-    return {};
-  }
+  std::vector<Tensors> taylor(const Variation&, const Variation&, int) const override { return {}; }
   std::optional<bool> verify() const noexcept override { return false; }
-  bool recorded() const noexcept override { return again; }
+  int depth() const noexcept override { return again; }
   void find(Finding) const override {}
 };
 

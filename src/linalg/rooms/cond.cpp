@@ -166,7 +166,7 @@ const Op op_linalg_matrix_rank = measure({
     .attrs = {rtol_attr(), atol_attr(), policy_attr()},
     .infer = infer_rank,
     .forward = forward_rank,
-    .no_derivative = "a rank is an integer",
+    .no_derivative = "a rank is an integer: it changes by jumps only.",
     .branches = {"rtol drops a singular value", "atol drops a singular value"},
     .samples = [] { return samples(op_linalg_matrix_rank, true); },
 });

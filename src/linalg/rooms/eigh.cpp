@@ -62,6 +62,7 @@ void forward(Call& c) {
   report_asymmetry(c, asymmetry, c.in[0].dtype());
   if (real_of(work) != real_of(c.key))
     for (Bounds& b : bounds) b.rounding = round_off(c.key);
+  c.beside().residuals = {kept_bounds(state->batch, bounds)};
   bound_spectra(*state, c.out[0], std::move(bounds));
   settle(c, std::move(state), decomposition_options(c, 1).if_ill,
          "Look at the matrix: its eigenvalues could not be found.");
@@ -116,6 +117,7 @@ const Op op_linalg_eigh = decomposition({
            "Where rows differ widely in size, small eigenvalues keep their digits.",
     .outputs = {"eigenvalues", "eigenvectors"},
     .vjp = vjp_eigh,
+    .jvp = jvp_eigh,
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_eigh); },
 });

@@ -104,7 +104,9 @@ Tensors vjp(const Backward& b) {
   if (b.cotangents[1].defined()) k = sum_of(k, where(block, b.cotangents[1], 0));
   k = hermitian(k);
   const auto back = [&](const Tensor& t) {
-    return diagnosed::solve_triangular(l, t, {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"}).value;
+    return diagnosed::solve_triangular(l, t,
+                                       {.lower = true, .adjoint = true, .unit_diagonal = true, .if_ill = "ignore"})
+        .value;
   };
   const Tensor rows = rows_matrix(b.out[2], l.dtype());
   const Tensor g = product(matrix_transpose(rows), adjoint(back(adjoint(back(k)))), rows);

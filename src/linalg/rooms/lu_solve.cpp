@@ -91,7 +91,8 @@ Tensors vjp(const Backward& b) {
   const bool vector = b.shape(3).size() == 1;
   const Tensor x = as_columns(b.out[0], vector), g = as_columns(b.g(), vector);
   const Tensor y = diagnosed::solve_triangular(b.in[2], g, {.adjoint = true, .if_ill = "ignore"}).value;
-  const Tensor w = diagnosed::solve_triangular(b.in[1], y, {.lower = true, .adjoint = true, .if_ill = "ignore"}).value;
+  const Tensor w =
+      diagnosed::solve_triangular(b.in[1], y, {.lower = true, .adjoint = true, .if_ill = "ignore"}).value;
   Tensors all(4);
   if (b.wants(1)) all[1] = negative(tril(matmul(w, adjoint(matmul(triu(b.in[2]), x)))));
   if (b.wants(2)) all[2] = negative(triu(matmul(y, adjoint(x))));

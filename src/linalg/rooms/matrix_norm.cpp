@@ -111,7 +111,8 @@ void forward(Call& c) {
 Tensor best_lines(const Tensor& a, bool columns, bool least) {
   const Tensor sums = sum(abs(a), {.axis = columns ? -2 : -1, .keepdims = true});
   const OptionalInts both{-2, -1};
-  return equal(sums, least ? min(sums, {.axis = both, .keepdims = true}) : max(sums, {.axis = both, .keepdims = true}));
+  return equal(sums,
+               least ? min(sums, {.axis = both, .keepdims = true}) : max(sums, {.axis = both, .keepdims = true}));
 }
 
 // Of sums and singular values that tie, each takes an even share: a subgradient; 0 at 0.

@@ -120,7 +120,7 @@ std::vector<Sample> samples(const Op& op) {
 Op basis(Op op) {
   op.attrs = {rtol_attr(), atol_attr(), policy_attr()};
   op.infer = no_outputs;
-  op.no_derivative = "its columns are one basis of many, which one is arbitrary; projector has a derivative";
+  op.no_derivative = "its columns are one basis of many, and which one is arbitrary; projector has a derivative.";
   op.branches = {"wide",
                  "tall",
                  "rank deficient",

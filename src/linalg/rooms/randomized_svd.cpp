@@ -149,7 +149,7 @@ const Op op_linalg_randomized_svd = of_matrices({
     .outputs = {"U", "S", "Vh"},
     .infer = infer,
     .forward = forward,
-    .no_derivative = "it rests on draws; svd and low_rank have a derivative",
+    .no_derivative = "it rests on draws; svd and low_rank have a derivative.",
     .branches = {"tall", "wide", "of less rank than vectors", "a batch", "far from 1", "zero", "rank 0", "empty",
                  "not finite"},
     .samples = samples,

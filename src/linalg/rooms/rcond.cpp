@@ -86,7 +86,7 @@ const Op op_linalg_rcond = of_matrices({
     .attrs = {policy_attr()},
     .infer = infer,
     .forward = forward,
-    .no_derivative = "it is an estimate",
+    .no_derivative = "it is an estimate; cond has a derivative.",
     .branches = {"a batch", "singular: 0", "nearly singular", "far from 1", "badly scaled", "empty: inf",
                  "not finite"},
     .samples = samples,

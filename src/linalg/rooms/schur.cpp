@@ -100,7 +100,7 @@ const Op op_linalg_schur = {
     .flow = flow_matrices,
     .no_derivative =
         "T and Z rest on the order of eigenvalues and on a basis, both arbitrary; eig and functions of matrices have "
-        "a derivative",
+        "a derivative.",
     .branches = {"complex output", "a pair of complex eigenvalues", "a batch", "near overflow", "empty",
                  "not finite"},
     .samples = samples,

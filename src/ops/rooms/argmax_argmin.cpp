@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 #include "kernels/extremes.hpp"
 #include "ops/lines.hpp"
+#include "ops/moves.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {

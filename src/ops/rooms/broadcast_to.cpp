@@ -11,11 +11,7 @@ namespace {
 void broadcast_one(Call& c) {
   const Tensor& x = c.in[0];
   const Dims& shape = c.attr(0).ints();
-  bool good = shape.size() >= x.shape().size();
-  const std::size_t shift = good ? shape.size() - x.shape().size() : 0;
-  for (std::size_t k = 0; k < x.shape().size() && good; ++k)
-    good = x.shape()[k] == shape[k + shift] || x.shape()[k] == 1;
-  if (!good)
+  if (!broadcasts_to(x.shape(), shape))
     refuse<ShapeError>("WP-SHP-001", say("x ", x.shape(), " does not broadcast to ", shape, "."),
                        "Axes are matched from the last; each must have the same length, or length 1 in x.");
   add_view(c, x, shape, broadcast_strides(x, shape));

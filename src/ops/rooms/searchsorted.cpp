@@ -3,6 +3,7 @@
 #include "kernels/types.hpp"
 #include "kernels/walk.hpp"
 #include "ops/lines.hpp"
+#include "ops/moves.hpp"
 #include "ops/reduce.hpp"
 
 namespace wp {

@@ -6,6 +6,7 @@
 #include "kernels/types.hpp"
 #include "ops/derivative.hpp"
 #include "ops/lines.hpp"
+#include "ops/moves.hpp"
 #include "ops/reduce.hpp"
 #include "wellposed/ops.hpp"
 
