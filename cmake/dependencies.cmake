@@ -10,4 +10,4 @@ else()
   set(WP_BLAS_LIBRARY ${WP_OPENBLAS} ${WP_GFORTRAN} m)
   add_compile_definitions(WP_STATIC_OPENBLAS)
 endif()
-set(WP_LIBRARIES fmt::fmt-header-only ${WP_SLEEF} ${WP_BLAS_LIBRARY} Threads::Threads)
+set(WP_LIBRARIES fmt::fmt-header-only ${WP_SLEEF} ${WP_BLAS_LIBRARY} quadmath Threads::Threads)  # quadmath comes with g++

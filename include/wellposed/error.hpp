@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -75,10 +76,16 @@ struct IndexError : Error {
 };
 struct DomainError : Error {
   using Error::Error;
-};  // integer division by zero, NaN cast to an integer, …
+};               // integer division by zero, NaN cast to an integer, …
+struct Escaped;  // tensor/note.hpp
 struct NonFiniteError : Error {
   using Error::Error;
-};  // a made Inf or NaN escaped (or was made, at level raise)
+  NonFiniteError(Finding f, std::shared_ptr<const Escaped> what) : Error(std::move(f)), escaped(std::move(what)) {}
+  std::shared_ptr<const Escaped> escaped;  // the tensor, for blame; null where the error tells all
+};                                         // a made Inf or NaN escaped (or was made, at level raise)
+struct AssertionError : Error {
+  using Error::Error;
+};  // what a program asserts does not hold
 struct GradientError : Error {
   using Error::Error;
 };  // there is no derivative, or no way to it

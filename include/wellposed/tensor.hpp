@@ -69,6 +69,7 @@ struct Node {
   bool contiguous = true;  // row-major without gaps
   bool weak = false;       // made from a C++ or Python scalar
   bool borrowed = false;   // memory of somebody else
+  bool labelled = false;   // has a name, or named rows
   std::int64_t size = 1;   // number of elements
   char* data = nullptr;
   Node* owner = nullptr;             // for a view: the node whose memory it shows
@@ -81,6 +82,7 @@ struct Node {
   Node(const Dims& its_shape, const Dims& its_strides) : shape(its_shape), strides(its_strides) {}
 };
 void destroy(Node* node) noexcept;
+void forget_label(const Node* node) noexcept;
 // A contiguous node with uninitialised memory. Throws OutOfMemory, or ShapeError for impossible shapes.
 Node* make_node(DType dtype, const Dims& shape);
 // The same for the shape of another node.

@@ -1,6 +1,9 @@
 // Everything.
 #pragma once
+#include "wellposed/assertions.hpp"
 #include "wellposed/autodiff.hpp"
+#include "wellposed/bisect.hpp"
+#include "wellposed/blame.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/dtype.hpp"
@@ -19,6 +22,8 @@
 #include "wellposed/plot.hpp"
 #include "wellposed/progress.hpp"
 #include "wellposed/random.hpp"
+#include "wellposed/replay.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"
+#include "wellposed/trends.hpp"
 #include "wellposed/version.hpp"

@@ -128,6 +128,8 @@ void list_operands(const Call& c, std::size_t output, std::int64_t element, Find
   }
 }
 
+}  // namespace
+
 Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   const Tensor& y = c.out[output];
   Origin o;
@@ -167,6 +169,8 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   }
   return o;
 }
+
+namespace {
 
 // Collects the origins of one output.
 class Marks {

@@ -1,6 +1,8 @@
 #include "ops/dispatch.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "base/text.hpp"
 
@@ -16,9 +18,16 @@ struct Enter {  // errors and allocations name the call that runs
   Enter& operator=(const Enter&) = delete;
 };
 
-bool noted(const Inputs& in) noexcept {
-  bool any = false;
-  for (std::size_t i = 0; i < in.size(); ++i) any |= in[i].defined() && in[i].node()->note != nullptr;
+struct Carried {
+  bool note = false, label = false;
+};
+Carried carried(const Inputs& in) noexcept {
+  Carried any;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!in[i].defined()) continue;
+    any.note |= in[i].node()->note != nullptr;
+    any.label |= in[i].node()->labelled;
+  }
   return any;
 }
 
@@ -77,21 +86,49 @@ void tell_after(Listener* l, Call& c) {
   l->observer->after(c);
 }
 
+struct Seat {
+  std::atomic<Observer*> who = nullptr;
+  std::atomic<int> inside = 0;  // threads that may be in `who`
+};
+Seat seats[kSeats];
+std::atomic<int> attending = 0;
+
+template <class Tell>
+[[gnu::noinline]] void tell_attending(Tell tell) {
+  for (Seat& seat : seats) {
+    if (!seat.who.load(std::memory_order_relaxed)) continue;
+    seat.inside.fetch_add(1);  // before it is read again: dismiss() empties the seat, then waits for nobody inside
+    struct Leave {
+      Seat& seat;
+      ~Leave() { seat.inside.fetch_sub(1, std::memory_order_release); }
+    } const leave{seat};
+    if (Observer* const o = seat.who.load()) tell(*o);
+  }
+}
+
 void execute(Call& c) {
   Context& context = wp::context();
+  const bool attended = attending.load(std::memory_order_relaxed) != 0;
   const Enter enter(context, c);
   if (context.rule) [[unlikely]]
     c.running.place = context.rule->place;
   const Op& op = c.op;
   check_arguments(c);
+  if (attended) [[unlikely]]
+    tell_attending([&](Observer& o) { o.before(c); });
   if (context.listeners) [[unlikely]]
     tell_before(context.listeners, c);
   op.infer(c);
   op.forward(c);
-  if ((c.status.bits & simd::Status::nonfinite) || noted(c.in)) [[unlikely]] {
+  const Carried with = carried(c.in);
+  if ((c.status.bits & simd::Status::nonfinite) || with.note) [[unlikely]] {
     context.saw_nonfinite = true;
     if (context.level != CheckLevel::off) check_call(c);
   }
+  if (with.label && op.notes == Notes::moves) [[unlikely]]
+    carry_rows(c);
+  if (attended) [[unlikely]]
+    tell_attending([&](Observer& o) { o.after(c); });
   if (context.listeners) [[unlikely]]
     tell_after(context.listeners, c);
 }
@@ -137,6 +174,24 @@ void silence(Listener* l) noexcept {
       return;
     }
   l->observer = nullptr;  // another thread lists it: it stays there, deaf
+}
+
+void attend(Observer& o) {
+  for (Seat& seat : seats) {
+    Observer* empty = nullptr;
+    if (!seat.who.compare_exchange_strong(empty, &o)) continue;
+    attending.fetch_add(1);
+    return;
+  }
+  refuse<ArgumentError>("WP-ARG-001", say("more than ", kSeats, " traces and recorders at a time."));
+}
+void dismiss(Observer& o) noexcept {
+  for (Seat& seat : seats) {
+    Observer* sitting = &o;
+    if (!seat.who.compare_exchange_strong(sitting, nullptr)) continue;
+    attending.fetch_sub(1);
+    while (seat.inside.load() != 0) std::this_thread::yield();
+  }
 }
 
 Tensors call(const Op& op, Inputs in, Attrs attrs, const Place& place) {

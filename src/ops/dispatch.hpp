@@ -5,6 +5,8 @@
 
 namespace wp {
 
+struct Origin;  // tensor/note.hpp
+
 // Sees every call on the threads whose context lists it. Must not throw from before(); what after() throws reaches
 // the caller of the op.
 class Observer {
@@ -29,7 +31,13 @@ class [[nodiscard]] Listen {
   Listener* listener_;
 };
 
-// Nobody sees what is computed while it lives.
+// The observer sees the calls of all threads, also those inside other ops: it looks and keeps, but computes nothing.
+// At most kSeats at a time (ArgumentError). When dismiss() returns no thread is inside it any more.
+inline constexpr int kSeats = 4;
+void attend(Observer& o);
+void dismiss(Observer& o) noexcept;
+
+// No listener sees what is computed while it lives.
 class [[nodiscard]] Unseen : detail::Restore<&Context::listeners> {
  public:
   Unseen() { context().listeners = nullptr; }
@@ -58,5 +66,9 @@ void check_arguments(const Call& c);
 
 // The checks observer (checks.cpp): notes, warns or raises for made Inf and NaN, and hands notes on.
 void check_call(Call& c);
+// What is said of an Inf or NaN that the call made; rule, scope and step are those of the context.
+Origin describe(const Call& c, std::size_t output, std::int64_t element);
+// Moved rows of a data set keep their numbers (rows.cpp).
+void carry_rows(Call& c);
 
 }  // namespace wp

@@ -31,6 +31,12 @@ struct Note {
   }
 };
 
+// What left the computation although it should not.
+struct Escaped {
+  Tensor tensor;
+  std::int64_t element;
+};
+
 // Sinks: what takes values out of the computation.
 enum class Counts : std::uint8_t { made, made_and_given };
 // Raises NonFiniteError (or warns, by the check level) if an element of t that leaves is non-finite and counts.

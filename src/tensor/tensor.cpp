@@ -117,6 +117,8 @@ Node* make_borrowed(void* data, DType dtype, const Dims& shape, const Dims& stri
 
 void destroy(Node* node) noexcept {
   Node* const owner = node->owner;
+  if (node->labelled) [[unlikely]]
+    forget_label(node);
   if (node->deleter) {
     if (*node->deleter) (*node->deleter)();
     delete node->deleter;

@@ -1,0 +1,34 @@
+// Where digits are lost: the traced calls again in about 32 digits, and the ops ranked by how much they lost.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "wellposed/error.hpp"
+
+namespace [[gnu::visibility("default")]] wp {
+
+struct LostDigits {
+  std::string op, scope;
+  Place place;
+  std::int64_t step = -1;
+  double digits = 0;                    // decimal digits that this call lost, more than its operands had lost before
+  double error = 0, operand_error = 0;  // ‖y − exact‖/‖exact‖ of its result, and the largest of its operands
+  Dims element;                         // the worst
+  std::string value, exact;             // there
+};
+
+struct Replay {
+  std::vector<LostDigits> calls;  // the most digits lost first; calls that lost less than half a digit are left out
+  std::int64_t replayed = 0;      // calls that ran again
+  std::vector<std::string>
+      plain;  // ops that are known in f64 only: exact for f32, blind to their own rounding in f64
+
+  std::string text() const;
+  std::string json() const;
+};
+
+// The calls in the innermost Trace, from its tensors that no kept call made. Arithmetic, sums, products of matrices
+// and the usual functions are computed in double-double (106 bits), everything else in f64.
+Replay replay(std::source_location where = std::source_location::current());
+
+}  // namespace gnu::visibility("default")]]wp

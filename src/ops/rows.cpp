@@ -1,0 +1,72 @@
+// Rows of data sets keep their numbers when elements move: shuffling, batching, slicing.
+#include <algorithm>
+
+#include "ops/dispatch.hpp"
+#include "ops/moves.hpp"
+#include "tensor/label.hpp"
+#include "tensor/note.hpp"
+
+namespace wp {
+namespace {
+
+// What the call does to numbers of rows: every element of an input is replaced by the number of its row.
+Tensors moved_rows(const Call& c, const std::string& name) {
+  std::vector<Tensor> replaced;
+  std::vector<const Tensor*> in;
+  replaced.reserve(c.in.size());
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const Tensor& x = c.in[i];
+    const Param& p = c.op.params[std::min(i, c.op.params.size() - 1)];
+    const std::shared_ptr<const Label> label = label_of(x);
+    if (p.separate || !x.defined()) {
+      replaced.push_back(x);
+    } else {
+      const bool known = label && !label->rows.empty() && label->name == name;
+      const Tensor numbers =
+          known ? Tensor::from(label->rows, {x.shape()[0]}) : Tensor::from(std::vector<std::int64_t>{-1}, {1});
+      Dims strides(x.shape().size(), 0);
+      if (known) strides[0] = 1;
+      replaced.push_back(view_of(numbers, x.shape(), strides));
+    }
+    in.push_back(&replaced.back());
+  }
+  Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place());
+  c.op.infer(again);
+  c.op.forward(again);
+  return again.out;
+}
+
+// One number per entry of the first axis; empty where an entry has several, or none has any.
+std::vector<std::int64_t> numbers_of(const Tensor& t) {
+  if (t.ndim() == 0 || t.size() == 0) return {};
+  const std::int64_t n = t.shape()[0], each = t.size() / n;
+  const auto at = [&](std::int64_t e) {
+    return reinterpret_cast<const std::int64_t*>(t.node()->data)[offset_of(t, e)];
+  };
+  std::vector<std::int64_t> out;
+  for (std::int64_t r = 0; r < n; ++r) {
+    out.push_back(at(r * each));
+    for (std::int64_t k = 1; k < each; ++k)
+      if (at(r * each + k) != out.back()) return {};
+  }
+  const bool any = std::any_of(out.begin(), out.end(), [](std::int64_t r) { return r >= 0; });
+  return any ? out : std::vector<std::int64_t>();
+}
+
+}  // namespace
+
+void carry_rows(Call& c) {
+  std::string name;
+  for (std::size_t i = 0; i < c.in.size() && name.empty(); ++i)
+    if (const std::shared_ptr<const Label> label = label_of(c.in[i]); label && !label->rows.empty())
+      name = label->name;
+  if (name.empty()) return;
+  const Tensors moved = moved_rows(c, name);
+  for (std::size_t k = 0; k < c.out.size(); ++k) {
+    if (c.out[k].node()->labelled) continue;  // the input itself
+    std::vector<std::int64_t> rows = numbers_of(moved[k]);
+    if (!rows.empty()) set_label(c.out[k], std::make_shared<const Label>(Label{name, std::move(rows)}));
+  }
+}
+
+}  // namespace wp

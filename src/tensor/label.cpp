@@ -1,0 +1,46 @@
+#include "tensor/label.hpp"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace wp {
+namespace {
+
+// Few tensors have a label: nodes carry one bit, and the labels stand here.
+struct Labels {
+  std::mutex mutex;
+  std::unordered_map<const detail::Node*, std::shared_ptr<const Label>> of;
+};
+Labels& labels() {
+  static Labels* const all = new Labels;  // outlives tensors of static storage
+  return *all;
+}
+
+}  // namespace
+
+std::shared_ptr<const Label> label_of(const Tensor& t) {
+  if (!t.defined() || !t.node()->labelled) return nullptr;
+  Labels& all = labels();
+  const std::lock_guard lock(all.mutex);
+  const auto at = all.of.find(t.node());
+  return at == all.of.end() ? nullptr : at->second;
+}
+
+void set_label(const Tensor& t, std::shared_ptr<const Label> label) {
+  Labels& all = labels();
+  const std::lock_guard lock(all.mutex);
+  all.of[t.node()] = std::move(label);
+  t.node()->labelled = true;
+}
+
+void detail::forget_label(const Node* node) noexcept {
+  Labels& all = labels();
+  std::shared_ptr<const Label> last;  // destroyed after the lock is given back
+  const std::lock_guard lock(all.mutex);
+  const auto at = all.of.find(node);
+  if (at == all.of.end()) return;
+  last = std::move(at->second);
+  all.of.erase(at);
+}
+
+}  // namespace wp

@@ -1,0 +1,23 @@
+// Names that travel with tensors: that of a parameter, or the rows of a data set.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wellposed/tensor.hpp"
+
+namespace wp {
+
+struct Label {
+  std::string name;  // "data", "layer1.weight"
+  // The number that each entry of the first axis has in the data set; −1: it is from elsewhere. Empty: the name is
+  // that of the whole tensor.
+  std::vector<std::int64_t> rows;
+};
+
+// Null: it has none.
+std::shared_ptr<const Label> label_of(const Tensor& t);
+// The node must not be seen by others yet.
+void set_label(const Tensor& t, std::shared_ptr<const Label> label);
+
+}  // namespace wp

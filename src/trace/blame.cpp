@@ -1,0 +1,83 @@
+#include "wellposed/blame.hpp"
+
+#include <numeric>
+
+#include "base/text.hpp"
+#include "ops/moves.hpp"
+#include "tensor/label.hpp"
+#include "tensor/note.hpp"
+#include "trace/walk.hpp"
+
+namespace wp {
+namespace {
+
+Tensor labelled(const Tensor& x, Label label) {
+  if (!x.defined()) raise<ArgumentError>("WP-ARG-002", "named", "the tensor is undefined.");
+  Tensor same = view_of(x, x.shape(), x.strides());
+  set_label(same, std::make_shared<const Label>(std::move(label)));
+  return same;
+}
+
+}  // namespace
+
+Tensor named(const Tensor& x, std::string name) {
+  return labelled(x, {std::move(name), {}});
+}
+Tensor with_rows(const Tensor& x, std::string name) {
+  std::vector<std::int64_t> rows(x.defined() && x.ndim() ? static_cast<std::size_t>(x.shape()[0]) : 0);
+  std::iota(rows.begin(), rows.end(), 0);
+  return with_rows(x, std::move(name), rows);
+}
+Tensor with_rows(const Tensor& x, std::string name, std::span<const std::int64_t> rows) {
+  if (x.defined() && (x.ndim() == 0 || static_cast<std::size_t>(x.shape()[0]) != rows.size()))
+    raise<ShapeError>("WP-SHP-001", "with_rows",
+                      say("one number per row; got ", rows.size(), " for a tensor ", x.shape(), "."));
+  return labelled(x, {std::move(name), {rows.begin(), rows.end()}});
+}
+std::vector<std::int64_t> rows_of(const Tensor& x) {
+  const std::shared_ptr<const Label> label = label_of(x);
+  return label ? label->rows : std::vector<std::int64_t>();
+}
+
+Blame blame(const Tensor& x, std::source_location where) {
+  for (std::int64_t e = 0; x.defined() && e < x.size(); ++e)
+    if (nonfinite_at(x, e)) return blame(x, unravel(e, x.shape()), where);
+  Finding f = misuse("WP-ARG-001", "blame", "every element of the tensor is finite.",
+                     "Name the element that is wrong: blame(x, {i, j}).");
+  f.place = where;
+  throw ArgumentError(std::move(f));
+}
+
+Blame blame(const Tensor& x, const Dims& element, std::source_location where) {
+  bool inside = x.defined() && element.size() == x.shape().size();
+  std::int64_t e = 0;
+  for (std::size_t k = 0; inside && k < element.size(); ++k) {
+    inside = element[k] >= 0 && element[k] < x.shape()[k];
+    e = e * x.shape()[k] + element[k];
+  }
+  if (!inside) {
+    Finding f = misuse("WP-IDX-001", "blame",
+                       x.defined() ? say("no element ", element, " in a tensor ", x.shape(), ".")
+                                   : std::string("the tensor is undefined."),
+                       "");
+    f.place = where;
+    throw IndexError(std::move(f));
+  }
+  return trace::Walk(trace::Window::innermost()).from(x, e);
+}
+
+Blame blame(const Error& error) {
+  if (const auto* const e = dynamic_cast<const NonFiniteError*>(&error); e && e->escaped)
+    return trace::Walk(trace::Window::innermost()).from(e->escaped->tensor, e->escaped->element);
+  // The error itself names the call.
+  const Finding& f = error.finding();
+  Blame b;
+  b.source = Blame::Source::op;
+  b.asked = {f.op, f.element, f.dtype, f.shape, "", f.scope, f.place, f.step};
+  b.chain = {b.asked};
+  b.operands = f.operands;
+  b.advice = f.advice.empty() ? f.message : f.message + " " + f.advice;
+  return b;
+}
+
+}  // namespace wp

@@ -1,0 +1,181 @@
+#include "wellposed/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <unordered_map>
+
+#include "base/scope.hpp"
+#include "base/text.hpp"
+#include "tensor/note.hpp"
+#include "trace/wide.hpp"
+#include "trace/window.hpp"
+
+namespace wp {
+namespace {
+
+using trace::Kept;
+using trace::Wide;
+
+constexpr double kWorthTelling = 0.5;  // digits
+
+struct Error2 {
+  double relative = 0;  // ‖y − exact‖/‖exact‖
+  std::int64_t worst = 0;
+};
+// How far a recorded tensor is from what it should be.
+Error2 error_of(const Tensor& t, const Wide& exact) {
+  Error2 out;
+  double most = -1, scale = 0, off = 0;
+  for (std::int64_t e = 0; e < exact.size(); ++e)
+    scale = std::fmax(scale, std::fabs(exact.hi[static_cast<std::size_t>(e)]));
+  if (!(scale > 0) || !std::isfinite(scale)) return out;
+  double size = 0;
+  for (std::int64_t e = 0; e < exact.size(); ++e) {
+    const auto d = static_cast<double>((static_cast<trace::Quad>(value_at(t, e).real()) - exact.at(e)) / scale);
+    const double v = exact.hi[static_cast<std::size_t>(e)] / scale;
+    off += d * d;
+    size += v * v;
+    if (std::fabs(d) > most) {
+      most = std::fabs(d);
+      out.worst = e;
+    }
+  }
+  out.relative = std::sqrt(off / size);
+  return out;
+}
+
+class Again {
+ public:
+  explicit Again(const std::vector<Kept>& calls) : calls_(calls) {}
+
+  Replay run() {
+    for (const Kept& k : calls_) {
+      if (k.out.empty() || !is(k.out[0].dtype(), kinds::real_floating)) continue;
+      one(k);
+    }
+    std::stable_sort(out_.calls.begin(), out_.calls.end(),
+                     [](const LostDigits& a, const LostDigits& b) { return a.digits > b.digits; });
+    out_.plain.assign(plain_.begin(), plain_.end());
+    return std::move(out_);
+  }
+
+ private:
+  struct Known {
+    Wide value;
+    double error = 0;
+  };
+  const Known& known(const Tensor& t) {
+    const auto at = known_.find(t.node());
+    return at != known_.end() ? at->second : known_.emplace(t.node(), Known{Wide(t), 0}).first->second;
+  }
+
+  // In f64, with what the inputs should have been. None: the op does not take that, or fails.
+  std::optional<Wide> plainly(const Kept& k, const std::vector<const Wide*>& in) {
+    std::vector<Tensor> inputs;
+    std::vector<const Tensor*> pointers;
+    inputs.reserve(k.in.size());
+    for (std::size_t i = 0; i < k.in.size(); ++i) {
+      inputs.push_back(in[i] ? in[i]->rounded() : k.in[i]);
+      pointers.push_back(&inputs.back());
+    }
+    try {
+      const Tensors y =
+          call(*k.op, Inputs(pointers.data(), pointers.size()), {k.attrs.data(), k.attrs.size()}, k.place);
+      if (y[0].shape() != k.out[0].shape() || !is(y[0].dtype(), kinds::real_floating)) return std::nullopt;
+      plain_.insert(std::string(k.op->name));
+      return Wide(y[0]);
+    } catch (const Error&) {
+      return std::nullopt;  // an attribute that fixes another dtype: the recorded result stands
+    }
+  }
+
+  void one(const Kept& k) {
+    std::vector<const Wide*> in;
+    std::vector<const Tensor*> pointers;
+    double before = 0;
+    for (const Tensor& t : k.in) {
+      pointers.push_back(&t);
+      const bool real = t.defined() && is(t.dtype(), kinds::real_floating);
+      in.push_back(real ? &known(t).value : nullptr);
+      if (real) before = std::fmax(before, known(t).error);
+    }
+    if (k.op->notes == Notes::gives) return;  // what it creates is what was meant
+    Call c(*k.op, Inputs(pointers.data(), pointers.size()), {k.attrs.data(), k.attrs.size()}, k.place);
+    c.out = k.out;
+    std::optional<Wide> exact = trace::widely(c, in);
+    if (!exact) exact = plainly(k, in);
+    if (!exact) return;
+    ++out_.replayed;
+    const Error2 e = error_of(k.out[0], *exact);
+    const double u = finfo(k.out[0].dtype()).eps / 2,
+                 digits = std::log10(std::fmax(e.relative, u) / std::fmax(before, u));
+    if (digits >= kWorthTelling) {
+      LostDigits l;
+      l.op = k.name();
+      l.scope = k.scope ? k.scope->path : "";
+      l.place = k.place;
+      l.step = k.step;
+      l.digits = digits;
+      l.error = e.relative;
+      l.operand_error = before;
+      l.element = unravel(e.worst, k.out[0].shape());
+      l.value = text_at(k.out[0], e.worst);
+      l.exact = say(exact->hi[static_cast<std::size_t>(e.worst)]);
+      out_.calls.push_back(std::move(l));
+    }
+    known_.insert_or_assign(k.out[0].node(), Known{std::move(*exact), e.relative});
+  }
+
+  const std::vector<Kept>& calls_;
+  std::unordered_map<const detail::Node*, Known> known_;
+  std::set<std::string> plain_;
+  Replay out_;
+};
+
+}  // namespace
+
+Replay replay(std::source_location where) {
+  const trace::Window* const window = trace::Window::innermost();
+  if (!window) {
+    Finding f = misuse("WP-ARG-001", "replay", "no calls were kept.", "Make a wp::Trace before them.");
+    f.place = where;
+    throw ArgumentError(std::move(f));
+  }
+  const std::vector<Kept> calls = window->calls();
+  const trace::Aside aside;
+  return Again(calls).run();
+}
+
+std::string Replay::text() const {
+  std::string out = say(plural(replayed, "call"), " ran again in higher precision");
+  if (calls.empty()) return out + "; none lost half a digit.";
+  out += ". Digits lost:";
+  for (const LostDigits& l : calls) {
+    out += say("\n  ", std::round(l.digits * 10) / 10, "  ", l.op);
+    if (!l.element.empty()) out += say(l.element);
+    out += say(": ", l.value, " instead of ", l.exact);
+    if (l.place.known()) out += ", at " + l.place.text();
+    if (!l.scope.empty()) out += ", scope " + l.scope;
+  }
+  return out;
+}
+
+std::string Replay::json() const {
+  std::string out = say("{\"schema_version\": 1, \"replayed\": ", replayed, ", \"calls\": [");
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const LostDigits& l = calls[i];
+    out += say(i ? ", " : "", "{\"op\": ", json_quote(l.op), ", \"digits\": ", l.digits, ", \"error\": ", l.error,
+               ", \"operand_error\": ", l.operand_error, ", \"element\": ", l.element,
+               ", \"value\": ", json_quote(l.value), ", \"exact\": ", json_quote(l.exact),
+               ", \"scope\": ", json_quote(l.scope));
+    if (l.place.known()) out += say(", \"file\": ", json_quote(l.place.file), ", \"line\": ", l.place.line);
+    out += "}";
+  }
+  out += "], \"plain\": [";
+  for (std::size_t i = 0; i < plain.size(); ++i) out += (i ? ", " : "") + json_quote(plain[i]);
+  return out + "]}";
+}
+
+}  // namespace wp

@@ -1,0 +1,236 @@
+#include "trace/walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/scope.hpp"
+#include "base/text.hpp"
+#include "tensor/label.hpp"
+#include "tensor/note.hpp"
+
+namespace wp::trace {
+namespace {
+
+constexpr std::size_t kFewRows = 8, kLooked = 20000;
+
+// A kept call as the dispatch saw it, so that flow can be asked.
+class Again {
+ public:
+  explicit Again(const Kept& k)
+      : pointers_(pointers(k)),
+        call(*k.op, {pointers_.data(), pointers_.size()}, {k.attrs.data(), k.attrs.size()}, k.place) {
+    call.out = k.out;
+  }
+
+ private:
+  static std::vector<const Tensor*> pointers(const Kept& k) {
+    std::vector<const Tensor*> all;
+    for (const Tensor& t : k.in) all.push_back(&t);
+    return all;
+  }
+  std::vector<const Tensor*> pointers_;
+
+ public:
+  Call call;
+};
+
+const Param& param(const Op& op, std::size_t i) {
+  return op.params[std::min(i, op.params.size() - 1)];
+}
+
+// Calls f(input, element) for every operand that a result element rests on. `values`: only those whose value it has.
+template <class F>
+void each_operand(const Call& c, std::size_t output, std::int64_t element, bool values, const F& f) {
+  const Flow flow = values && c.op.carriers ? c.op.carriers : c.op.flow;
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (c.in[i].defined() && !param(c.op, i).separate)
+      flow({c, output, element, i}, [&](std::int64_t e) { f(i, e); });
+}
+
+BlameLink link(const std::string& op, const Tensor& t, std::int64_t element) {
+  BlameLink l;
+  l.op = op;
+  l.element = unravel(element, t.shape());
+  l.dtype = name(t.dtype());
+  l.shape = say(t.shape());
+  l.value = text_at(t, element);
+  return l;
+}
+
+BlameLink link(const Kept& k, std::size_t output, std::int64_t element) {
+  BlameLink l = link(k.name(), k.out[output], element);
+  l.scope = k.scope ? k.scope->path : "";
+  l.place = k.place;
+  l.step = k.step;
+  return l;
+}
+
+void take_over(const Finding& f, Blame& b) {
+  b.operands = f.operands;
+  b.advice = f.advice;
+}
+
+}  // namespace
+
+Walk::Walk(const Window* window) : window_(window != nullptr) {
+  if (!window) return;
+  calls_ = window->calls();
+  let_go_ = window->let_go();
+  for (std::size_t i = 0; i < calls_.size(); ++i)
+    for (std::size_t k = 0; k < calls_[i].out.size(); ++k) made_[calls_[i].out[k].node()].push_back({i, k});
+}
+
+std::optional<Walk::Made> Walk::maker(const Tensor& x, std::size_t limit) const {
+  const auto at = made_.find(x.node());
+  if (at == made_.end()) return std::nullopt;
+  for (auto m = at->second.rbegin(); m != at->second.rend(); ++m)
+    if (m->call < limit) return *m;
+  return std::nullopt;
+}
+
+void Walk::came_in(const Tensor& x, std::int64_t element, Blame& b) const {
+  b.value = text_at(x, element);
+  b.entry = unravel(element, x.shape());
+  const std::shared_ptr<const Label> label = label_of(x);
+  const Note* const note = x.node()->note.get();
+  const Origin* const origin = note ? note->of(element, nonfinite_at(x, element)) : nullptr;
+  if (label) b.name = label->name;
+  if (origin) {  // an op made it, outside of the window
+    const Finding& f = origin->finding;
+    BlameLink l;
+    l.op = f.op;
+    l.element = f.element;
+    l.dtype = f.dtype;
+    l.shape = f.shape;
+    l.value = origin->value;
+    l.scope = f.scope;
+    l.place = f.place;
+    l.step = f.step;
+    if (window_ && !b.chain.empty())
+      b.missing = say("Calls between ", b.chain.back().op, " and ", f.op, " are not in the window.");
+    b.chain.push_back(l);
+    b.source = Blame::Source::op;
+    b.value = origin->value;
+    take_over(f, b);
+  } else if (label && !label->rows.empty() && label->rows[static_cast<std::size_t>(b.entry[0])] >= 0) {
+    b.source = Blame::Source::data;
+    b.row = label->rows[static_cast<std::size_t>(b.entry[0])];
+    b.entry = Dims(b.entry.begin() + 1, b.entry.end());
+  } else {
+    b.source = let_go_ == 0 || label ? Blame::Source::given : Blame::Source::unknown;
+  }
+  if (!window_)
+    b.missing = "No calls were kept: make a wp::Trace before them to see the whole way.";
+  else if (let_go_ > 0 && b.source != Blame::Source::data && !label)
+    b.missing += say(b.missing.empty() ? "" : " ", "The window has let go of ", let_go_,
+                     " calls; keep more with Trace({.calls = …, .bytes = …}).");
+}
+
+void Walk::made_here(const Call& c, const Kept& k, const Made& m, std::int64_t element, Blame& b) const {
+  const Running rule{k.rule, &k.place};
+  const detail::Restore<&Context::rule> restore;
+  context().rule = k.rule ? &rule : nullptr;
+  b.source = Blame::Source::op;
+  b.value = text_at(k.out[m.output], element);
+  take_over(describe(c, m.output, element).finding, b);
+  rest_on(m, element, b);
+}
+
+Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) const {
+  Blame b;
+  const Tensor* at = &x;
+  for (;;) {
+    const std::optional<Made> m = maker(*at, limit);
+    if (!m) {
+      came_in(*at, element, b);
+      return b;
+    }
+    const Kept& k = calls_[m->call];
+    limit = m->call;
+    b.chain.push_back(link(k, m->output, element));
+    const Again again(k);
+    const Tensor& y = k.out[m->output];
+    const bool nan = nan_at(y, element), bad = nonfinite_at(y, element);
+    Operand nans, infs, largest;
+    double most = -1;
+    each_operand(again.call, m->output, element, true, [&](std::size_t i, std::int64_t e) {
+      const Tensor& operand = again.call.in[i];
+      if (nans.element < 0 && nan_at(operand, e))
+        nans = {i, e};
+      else if (infs.element < 0 && nonfinite_at(operand, e))
+        infs = {i, e};
+      if (const double v = std::abs(value_at(operand, e)); v > most) {
+        most = v;
+        largest = {i, e};
+      }
+    });
+    Operand next = !bad ? largest : nan ? nans : infs.element >= 0 ? infs : nans;
+    if (bad && next.element < 0 && nan && infs.element >= 0) {
+      // Inf − Inf: the source is the call that made the Inf, unless it was given.
+      Blame of_inf = back(again.call.in[infs.input], infs.element, limit);
+      if (of_inf.source == Blame::Source::op) {
+        of_inf.chain.insert(of_inf.chain.begin(), b.chain.begin(), b.chain.end());
+        return of_inf;
+      }
+    }
+    if (next.element < 0) {
+      if (bad)
+        made_here(again.call, k, *m, element, b);
+      else
+        came_in(y, element, b);
+      return b;
+    }
+    at = &k.in[next.input];
+    element = next.element;
+  }
+}
+
+void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) const {
+  struct At {
+    const Tensor* tensor;
+    std::int64_t element;
+    std::size_t limit;
+  };
+  std::vector<At> open;
+  std::set<std::pair<const void*, std::int64_t>> seen;
+  const auto open_operands = [&](const Made& m, std::int64_t e) {
+    const Again again(calls_[m.call]);
+    each_operand(again.call, m.output, e, false, [&](std::size_t i, std::int64_t of) {
+      const Tensor& t = calls_[m.call].in[i];
+      if (seen.size() < kLooked && seen.emplace(t.node(), of).second) open.push_back({&t, of, m.call});
+    });
+  };
+  open_operands(start, element);
+  std::set<std::int64_t> rows;
+  while (!open.empty()) {
+    const At at = open.back();
+    open.pop_back();
+    if (const std::shared_ptr<const Label> label = label_of(*at.tensor); label && !label->rows.empty()) {
+      b.rows_name = label->name;
+      const std::int64_t each = std::max<std::int64_t>(at.tensor->size() / at.tensor->shape()[0], 1);
+      rows.insert(label->rows[static_cast<std::size_t>(at.element / each)]);
+      if (rows.size() > kFewRows) return;
+    } else if (const std::optional<Made> m = maker(*at.tensor, at.limit)) {
+      open_operands(*m, at.element);
+    }
+    if (seen.size() >= kLooked) return;
+  }
+  rows.erase(-1);
+  b.rows.assign(rows.begin(), rows.end());
+}
+
+Blame Walk::from(const Tensor& x, std::int64_t element) const {
+  Blame b = back(x, element, calls_.size());
+  b.asked = link("", x, element);
+  for (const Kept& k : calls_)
+    for (const Tensor& t : k.out) {
+      bool bad = false;
+      for (std::int64_t e = 0; e < t.size() && !bad; ++e) bad = nonfinite_at(t, e);
+      b.spread += bad;
+    }
+  if (b.source == Blame::Source::op && b.spread > 0) --b.spread;
+  return b;
+}
+
+}  // namespace wp::trace

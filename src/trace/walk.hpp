@@ -1,0 +1,36 @@
+// The way back from an element to its source, over the calls of a window.
+#pragma once
+#include <unordered_map>
+
+#include "trace/window.hpp"
+
+namespace wp::trace {
+
+class Walk {
+ public:
+  explicit Walk(const Window* window);
+  Blame from(const Tensor& x, std::int64_t element) const;
+
+ private:
+  struct Made {
+    std::size_t call, output;
+  };
+  struct Operand {
+    std::size_t input = 0;
+    std::int64_t element = -1;
+  };
+  // The last call before `limit` that made the tensor.
+  std::optional<Made> maker(const Tensor& x, std::size_t limit) const;
+  Blame back(const Tensor& x, std::int64_t element, std::size_t limit) const;
+  void came_in(const Tensor& x, std::int64_t element, Blame& b) const;
+  void made_here(const Call& c, const Kept& k, const Made& m, std::int64_t element, Blame& b) const;
+  // Rows of labelled data that the operands of an element rest on.
+  void rest_on(const Made& m, std::int64_t element, Blame& b) const;
+
+  std::vector<Kept> calls_;
+  std::unordered_map<const detail::Node*, std::vector<Made>> made_;
+  std::size_t let_go_ = 0;
+  bool window_;
+};
+
+}  // namespace wp::trace

@@ -1,0 +1,115 @@
+#include "trace/window.hpp"
+
+#include "base/text.hpp"
+
+namespace wp {
+namespace trace {
+namespace {
+
+std::atomic<Window*> innermost_window = nullptr;
+
+class Busy {  // calls of several threads one after the other; held for a few copies
+ public:
+  explicit Busy(std::atomic_flag& flag) noexcept : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Busy() { flag_.clear(std::memory_order_release); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
+}  // namespace
+
+Kept::Kept(const Call& c)
+    : op(&c.op),
+      rule(context().rule ? context().rule->op : nullptr),
+      place(c.place()),
+      scope(context().scope),
+      step(context().step),
+      out(c.out) {
+  for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
+  for (const Attr& a : c.attrs) attrs.push_back(a);
+}
+
+std::size_t Kept::bytes() const noexcept {
+  std::size_t sum = 0;
+  for (const Tensor& t : out) sum += t.node()->owner ? 0 : static_cast<std::size_t>(t.size()) * size_of(t.dtype());
+  return sum;
+}
+
+std::string Kept::name() const {
+  return rule ? say(op->name, " in the derivative of ", rule) : std::string(op->name);
+}
+
+thread_local bool Aside::aside_ = false;
+
+void Window::after(Call& c) {
+  if (Aside::here()) return;
+  Kept kept(c);
+  const std::size_t more = kept.bytes();
+  std::deque<Kept> old;  // tensors go after the lock: their memory may be somebody's to release
+  const Busy busy(busy_);
+  calls_.push_back(std::move(kept));
+  bytes_ += more;
+  while (calls_.size() > options_.calls || (bytes_ > options_.bytes && calls_.size() > 1)) {
+    bytes_ -= calls_.front().bytes();
+    old.push_back(std::move(calls_.front()));
+    calls_.pop_front();
+    ++let_go_;
+  }
+}
+
+std::size_t Window::size() const {
+  const Busy busy(busy_);
+  return calls_.size();
+}
+std::size_t Window::bytes() const {
+  const Busy busy(busy_);
+  return bytes_;
+}
+std::size_t Window::let_go() const {
+  const Busy busy(busy_);
+  return let_go_;
+}
+void Window::clear() {
+  std::deque<Kept> old;
+  const Busy busy(busy_);
+  old.swap(calls_);
+  bytes_ = 0;
+}
+std::vector<Kept> Window::calls() const {
+  const Busy busy(busy_);
+  return {calls_.begin(), calls_.end()};
+}
+Window* Window::innermost() noexcept {
+  return innermost_window.load(std::memory_order_acquire);
+}
+
+}  // namespace trace
+
+Trace::Trace(const TraceOptions& options) : window_(std::make_unique<trace::Window>(options)) {
+  window_->outer_ = trace::innermost_window.exchange(window_.get(), std::memory_order_acq_rel);
+  attend(*window_);
+}
+Trace::~Trace() {
+  dismiss(*window_);
+  trace::innermost_window.store(window_->outer_, std::memory_order_release);
+}
+std::size_t Trace::calls() const {
+  return window_->size();
+}
+std::size_t Trace::bytes() const {
+  return window_->bytes();
+}
+std::size_t Trace::let_go() const {
+  return window_->let_go();
+}
+void Trace::clear() {
+  window_->clear();
+}
+
+}  // namespace wp

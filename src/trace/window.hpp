@@ -1,0 +1,64 @@
+// The calls that ran last, with their tensors.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <optional>
+
+#include "ops/dispatch.hpp"
+#include "wellposed/blame.hpp"
+
+namespace wp::trace {
+
+struct Kept {
+  const Op* op;
+  const char* rule;  // the op whose derivative it belongs to, or null
+  Place place;
+  const ScopeName* scope;
+  std::int64_t step;
+  Tensors in, out;
+  SmallVector<Attr, 2> attrs;
+
+  explicit Kept(const Call& c);
+  std::size_t bytes() const noexcept;
+  std::string name() const;  // "multiply in the derivative of tanh"
+};
+
+// What this thread computes while it lives is for the library's own use: no window keeps it, no tape records it.
+class [[nodiscard]] Aside : Unseen, detail::Restore<&Context::level> {
+ public:
+  Aside() noexcept : outer_(aside_) {
+    aside_ = true;
+    context().level = CheckLevel::off;
+  }
+  ~Aside() { aside_ = outer_; }
+  static bool here() noexcept { return aside_; }
+
+ private:
+  static thread_local bool aside_;
+  bool outer_;
+};
+
+class Window : public Observer {
+ public:
+  explicit Window(const TraceOptions& options) : options_(options) {}
+  void after(Call& c) override;
+
+  std::size_t size() const;
+  std::size_t bytes() const;
+  std::size_t let_go() const;
+  void clear();
+  // A copy: what is asked while other threads go on.
+  std::vector<Kept> calls() const;
+
+  static Window* innermost() noexcept;
+
+ private:
+  friend class wp::Trace;
+  TraceOptions options_;
+  mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::deque<Kept> calls_;
+  std::size_t bytes_ = 0, let_go_ = 0;
+  Window* outer_ = nullptr;
+};
+
+}  // namespace wp::trace

@@ -1,0 +1,136 @@
+#include "wellposed/trends.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "wellposed/wellposed.hpp"
+
+namespace {
+
+using wp::Tensor;
+
+// Logistic regression on noise with a line in it; returns the step of the first finding (−1: none) and that of
+// overflow.
+struct Run {
+  std::int64_t warned = -1, overflowed = -1;
+  std::vector<wp::Finding> findings;
+};
+Run least_squares(double rate, int steps, std::uint64_t seed, bool momentum = false) {
+  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  wp::random::Generator g(seed);
+  const Tensor x = g.normal({64, 8}, {.dtype = wp::f32}), y = g.normal({64, 1}, {.dtype = wp::f32});
+  Tensor w = g.normal({8, 1}, {.dtype = wp::f32}), velocity = wp::zeros({8, 1}, {.dtype = wp::f32});
+  wp::Trends trends;
+  Run run;
+  const wp::checks off("off");
+  for (int step = 0; step < steps; ++step) {
+    wp::set_step(step);
+    wp::GradientTape tape;
+    tape.watch(w);
+    const Tensor loss = wp::mean(wp::square(wp::subtract(wp::matmul(x, w), y)));
+    if (run.overflowed < 0 && !std::isfinite(loss.item<float>())) run.overflowed = step;
+    if (run.overflowed >= 0) break;
+    const Tensor d = tape.gradient(loss, w);
+    velocity = momentum ? wp::add(wp::multiply(velocity, 0.9), d) : d;
+    const Tensor update = wp::multiply(velocity, -rate);
+    trends.see("w", w, d, update);
+    if (run.warned < 0 && !trends.findings().empty()) run.warned = step;
+    w = wp::add(w, update);
+  }
+  wp::set_step(-1);
+  run.findings = trends.findings();
+  wp::on_finding(before);
+  return run;
+}
+
+TEST(Trend, ADivergingRunIsToldAtLeastTwentyStepsBeforeItOverflows) {
+  for (const double rate : {1.1, 1.3, 2.0}) {
+    const Run run = least_squares(rate, 1000, 1);
+    ASSERT_GE(run.overflowed, 0) << rate;
+    ASSERT_GE(run.warned, 0) << rate;
+    EXPECT_GE(run.overflowed - run.warned, 20) << rate;
+    EXPECT_EQ(run.findings[0].code, "WP-TRD-001");
+  }
+}
+
+TEST(Trend, HealthyRunsAreNotWarnedAbout) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Run run = least_squares(seed % 2 ? 0.05 : 0.3, 400, seed, seed % 3 == 0 && seed % 2);
+    EXPECT_EQ(run.overflowed, -1) << seed;
+    EXPECT_TRUE(run.findings.empty()) << seed << ": " << run.findings[0].text();
+  }
+}
+
+TEST(Trend, NumbersWithoutASquareAreTold) {
+  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  wp::Trends trends;
+  trends.see("w", Tensor{1e20F, 1.0F}, Tensor{1.0F, 1.0F});
+  trends.see("w", Tensor{1e20F, 1.0F}, Tensor{1.0F, 1.0F});
+  trends.see("v", Tensor{1e18F, 1.0F}, Tensor{1.0F, 1.0F});
+  wp::on_finding(before);
+  ASSERT_EQ(trends.findings().size(), 1U);
+  EXPECT_EQ(trends.findings()[0].code, "WP-TRD-002");
+}
+
+TEST(Trend, UpdatesLargerThanTheWeightsAreToldOnceTheyLast) {
+  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  wp::Trends trends;
+  for (int i = 0; i < 15; ++i) trends.see("w", Tensor{1.0}, Tensor{1.0}, Tensor{-2.0});
+  EXPECT_TRUE(trends.findings().empty());
+  trends.see("w", Tensor{1.0}, Tensor{1.0}, Tensor{-2.0});
+  wp::on_finding(before);
+  ASSERT_EQ(trends.findings().size(), 1U);
+  EXPECT_EQ(trends.findings()[0].code, "WP-TRD-003");
+}
+
+TEST(Trend, UnitsThatStaySilentAreDead) {
+  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  wp::Trends trends({.patience = 5});
+  const Tensor mostly = Tensor{{0.0, 0.0, 0.0, 1.0}, {0.0, 0.0, 0.0, 0.0}}, some = Tensor{{0.0, 1.0, 0.0, 1.0}};
+  for (int i = 0; i < 10; ++i) {
+    trends.see_units("good", some);
+    trends.see_units("bad", mostly);
+  }
+  wp::on_finding(before);
+  ASSERT_EQ(trends.findings().size(), 1U);
+  EXPECT_EQ(trends.findings()[0].code, "WP-TRD-004");
+  EXPECT_NE(trends.findings()[0].message.find("3 of 4 units"), std::string::npos);
+}
+
+TEST(Guard, OneBadBatchDoesNotReachTheWeights) {
+  std::vector<wp::Finding> told;
+  const wp::FindingHandler before = wp::on_finding([&](const wp::Finding& f) { told.push_back(f); });
+  const wp::Trace trace;
+  std::vector<double> v(40, 1);
+  v[21] = std::nan("");
+  const Tensor data = wp::with_rows(Tensor::from(v, {20, 2}), "data");
+  Tensor w = Tensor{{0.5}, {0.25}};
+  wp::GradientGuard guard;
+  for (int b = 0; b < 5; ++b) {
+    const Tensor x = data[{wp::slice(4 * b, 4 * b + 4)}];
+    guard.attempt([&] {
+      wp::GradientTape tape;
+      tape.watch(w);
+      const Tensor loss = wp::mean(wp::square(wp::matmul(x, w)));
+      w = wp::subtract(w, wp::multiply(tape.gradient(loss, w), 0.1));
+    });
+  }
+  wp::on_finding(before);
+  EXPECT_EQ(guard.refused(), 1);
+  EXPECT_TRUE(std::isfinite(w[{0, 0}].item<double>()));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].code, "WP-TRD-005");
+  EXPECT_NE(told[0].message.find("data row 10, column 1 = nan"), std::string::npos) << told[0].message;
+}
+
+TEST(Guard, AcceptsWhatIsFinite) {
+  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  wp::GradientGuard guard;
+  EXPECT_TRUE(guard.accepts({Tensor{1.0}, Tensor(), Tensor{2.0}}));
+  EXPECT_FALSE(guard.accepts({Tensor{1.0}, Tensor{HUGE_VAL}}));
+  wp::on_finding(before);
+  EXPECT_EQ(guard.refused(), 1);
+}
+
+}  // namespace
