@@ -56,6 +56,14 @@ struct RandomSlices {
   }
 };
 
+// auto keeps what the brackets give: of a temporary it must be the value, never a reference into what is gone.
+TEST(Indexing, AnElementOfATemporaryIsAValue) {
+  const auto made = [] { return wp::add(Tensor{1.0, 2.0, 3.0}, 1.0); };
+  auto second = made()[{1}];
+  static_assert(std::is_same_v<decltype(second), Tensor>);
+  EXPECT_EQ(second.item<double>(), 3);
+}
+
 TEST(Slices, ReadWhatPythonReadsAndShareMemory) {
   RandomSlices r;
   const Tensor x = numbers({7, 6, 5});

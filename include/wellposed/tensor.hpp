@@ -175,8 +175,10 @@ class Tensor {
 
   // x[{1, slice(0, 3), ellipsis}]: a view for integers, slices, newaxis and ellipsis; a copy for index tensors and
   // masks. Assigning to it gives x a new value; other tensors that share its memory keep theirs.
-  Element operator[](const Index& index);
-  Tensor operator[](const Index& index) const;
+  // Of a temporary it is a value: auto y = f(x)[{0}] stays good, f(x)[{0}] = v does not compile.
+  Element operator[](const Index& index) &;
+  Tensor operator[](const Index& index) const&;
+  const Tensor operator[](const Index& index) &&;  // NOLINT: const, so that nothing is assigned to what is gone
   // at(i).set(v): a new tensor with v written at i. std::move(x).at(i).set(v) reuses x's memory when nobody else
   // sees it. (Element and Index: wellposed/index.hpp.)
   Element at(const Index& index) const&;

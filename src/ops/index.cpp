@@ -41,10 +41,13 @@ void IndexItem::write(Dims& items, Tensors& lists) const {
   if (kind_ == listed) lists.push_back(list_);
 }
 
-Element Tensor::operator[](const Index& index) {
+Element Tensor::operator[](const Index& index) & {
   return {this, index};
 }
-Tensor Tensor::operator[](const Index& index) const {
+Tensor Tensor::operator[](const Index& index) const& {
+  return read(*this, index);
+}
+const Tensor Tensor::operator[](const Index& index) && {  // NOLINT
   return read(*this, index);
 }
 Element Tensor::at(const Index& index) const& {

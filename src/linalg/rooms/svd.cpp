@@ -99,10 +99,7 @@ void forward(Call& c, Parts parts, std::size_t first) {
   for (Result& r : results) r.finish();
   if (real_of(work) != real_of(c.key))
     for (Bounds& b : bounds) b.rounding = round_off(c.key);
-  std::vector<Bounds> ties = bounds;
-  if (options.high)
-    for (Bounds& b : ties) b.relative = growth_of_errors(std::max(s.m, s.n)) * round_off(c.key);
-  c.beside().residuals = {kept_bounds(s.batch, ties)};
+  c.beside().residuals = {kept_bounds(s.batch, bounds)};
   bound_spectra(*state, c.out[at], std::move(bounds));
   settle(c, std::move(state), options.if_ill, "Look at the matrix: a member did not give its singular values.");
 }
