@@ -108,6 +108,21 @@ std::function<void()> warned(const std::function<Tensor()>& f) {
   };
 }
 
+// Weights that are multiplied by `factor` in every step, with an update of that size.
+void train(double factor, double weight) {
+  Trends trends;
+  for (int i = 0; i < 16; ++i, weight *= factor)
+    trends.see("w", Tensor{weight}, Tensor{weight}, Tensor{weight * 0.5});
+}
+void step_back(double update) {
+  Trends trends;
+  for (int i = 0; i < 16; ++i) trends.see("w", Tensor{1.0}, Tensor{1.0}, Tensor{update});
+}
+void silent(double third) {
+  Trends trends({.patience = 3});
+  for (int i = 0; i < 3; ++i) trends.see_units("h", Tensor{{0.0, 0.0, third, 1.0}});
+}
+
 // Loads a file with this content.
 std::function<void()> loaded(const std::string& name, const std::string& content) {
   return [name, content] {
@@ -174,6 +189,31 @@ const std::vector<Row>& rows() {
          x[{0}] = 1.0;
        }},
       {"WP-ARG-007", [] { use(einsum("i-j", {v})); }, [] { use(einsum("i->i", {v})); }},
+      {"WP-AST-001",
+       [] {
+         use(assert_shape(m, {3, -1}));
+       },
+       [] {
+         use(assert_shape(m, {2, -1}));
+       }},
+      {"WP-AST-002", [] { use(assert_range(v, 0, 1)); }, [] { use(assert_range(v, 1, 2)); }},
+      {"WP-AST-003", [] { use(assert_spd(diagonal(1, -1))); }, [] { use(assert_spd(diagonal(1, 1e-300))); }},
+      {"WP-AST-004",
+       [] {
+         use(assert_probability(Tensor{0.5, 0.6}));
+       },
+       [] {
+         use(assert_probability(Tensor{0.5, 0.5 + 1e-16}));
+       }},
+      {"WP-AST-005",
+       [] {
+         use(assert_that(
+             v, [](const Tensor& x) { return x > 1; }, "x > 1"));
+       },
+       [] {
+         use(assert_that(
+             v, [](const Tensor& x) { return x > 0; }, "x > 0"));
+       }},
       {"WP-DOM-001", warned([] { return log(Tensor{0.0}); }), warned([] { return log(Tensor{5e-324}); })},
       {"WP-DOM-002", [] { use(floor_divide(Tensor{1}, Tensor{0})); },
        [] { use(floor_divide(Tensor{1.0}, Tensor{1.0})); }},
@@ -367,6 +407,11 @@ const std::vector<Row>& rows() {
       {"WP-SHP-017", [] { use(linalg::solve(Tensor{{2.0}}, v)); },
        [] { use(linalg::solve(Tensor{{2.0}}, Tensor{1.0})); }},
       {"WP-SHP-018", [] { use(linalg::svdvals(v)); }, [] { use(linalg::svdvals(m)); }},
+      {"WP-TRD-001", [] { train(4, 1); }, [] { train(1.01, 1); }},
+      {"WP-TRD-002", [] { train(0.9, 1e160); }, [] { train(0.9, 1e150); }},
+      {"WP-TRD-003", [] { step_back(2); }, [] { step_back(0.9); }},
+      {"WP-TRD-004", [] { silent(0); }, [] { silent(1); }},
+      {"WP-TRD-005", [] { GradientGuard().accepts({Tensor{inf}}); }, [] { GradientGuard().accepts({v}); }},
   };
   return all;
 }
