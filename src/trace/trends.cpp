@@ -64,23 +64,29 @@ void Trends::tell(bool& told, std::string_view code, std::string_view name, std:
 }
 
 // Gradients that grow by a constant factor per step, and weights that grow with them, end in overflow: a loss squares
-// them, so half of the exponents is there.
+// them, so half of the exponents is there. Steep growth is believed after half a window.
 void Trends::judge_growth(std::string_view name, Series& s, DType dtype) {
-  const auto n = static_cast<std::size_t>(options_.window);
-  if (s.gradient.size() < n) return;
-  const auto usable = [&](const std::vector<double>& v) {
-    return std::all_of(v.end() - options_.window, v.end(), [](double x) { return std::isfinite(x); });
+  struct Rule {
+    int steps;
+    double slope, explained;
   };
-  if (!usable(s.gradient) || !usable(s.weight)) return;
-  const Fit g = fit(s.gradient, n), w = fit(s.weight, n);
-  const double room = std::log2(finfo(dtype).max) / 2 - std::max(s.gradient.back(), s.weight.back());
-  const double steps = std::max(room, 0.0) / g.slope;
-  if (!(g.slope > 0.05 && g.explained > 0.9 && w.slope > 0 && steps < options_.horizon)) return;
-  tell(s.told_growth, "WP-TRD-001", name,
-       say("the gradient grows by a factor of ", std::round(std::exp2(g.slope) * 1000) / 1000,
-           " per step (fitted to the last ", options_.window, "), and the weights grow with it: squares overflow ",
-           dtype, " in about ", static_cast<std::int64_t>(steps), " steps."),
-       "Take smaller steps (learning rate), or clip the gradient.", steps, options_.horizon);
+  for (const Rule& r : {Rule{options_.window / 2, 0.3, 0.98}, Rule{options_.window, 0.05, 0.9}}) {
+    const auto n = static_cast<std::size_t>(r.steps);
+    if (s.gradient.size() < n) return;
+    const auto usable = [&](const std::vector<double>& v) {
+      return std::all_of(v.end() - r.steps, v.end(), [](double x) { return std::isfinite(x); });
+    };
+    if (!usable(s.gradient) || !usable(s.weight)) return;
+    const Fit g = fit(s.gradient, n), w = fit(s.weight, n);
+    const double room = std::log2(finfo(dtype).max) / 2 - std::max(s.gradient.back(), s.weight.back());
+    const double steps = std::max(room, 0.0) / g.slope;
+    if (!(g.slope > r.slope && g.explained > r.explained && w.slope > 0 && steps < options_.horizon)) continue;
+    tell(s.told_growth, "WP-TRD-001", name,
+         say("the gradient grows by a factor of ", std::round(std::exp2(g.slope) * 1000) / 1000,
+             " per step (fitted to the last ", r.steps, "), and the weights grow with it: squares overflow ", dtype,
+             " in about ", static_cast<std::int64_t>(steps), " steps."),
+         "Take smaller steps (learning rate), or clip the gradient.", steps, options_.horizon);
+  }
 }
 
 void Trends::see(std::string_view name, const Tensor& weight, const Tensor& gradient, const Tensor& update) {

@@ -69,7 +69,7 @@ TEST(Assert, SpdTellsSkewFromIndefinite) {
 }
 
 TEST(Assert, ProbabilitySumsToOneUpToRounding) {
-  wp::assert_probability(wp::softmax(wp::random::normal(wp::Key(3), {50, 10}, {.dtype = wp::f32})));
+  wp::assert_probability(wp::softmax(wp::random::Generator(3).normal({50, 10}, {.dtype = wp::f32})));
   wp::assert_probability(Tensor{{0.25, 0.75}, {1.0, 0.0}});
   EXPECT_NE(words<wp::AssertionError>([] {
               wp::assert_probability(Tensor{{0.25, 0.75}, {0.5, 0.4}}, -1, "p");

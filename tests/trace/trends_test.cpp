@@ -12,17 +12,17 @@ using wp::Tensor;
 
 // Logistic regression on noise with a line in it; returns the step of the first finding (−1: none) and that of
 // overflow.
-struct Run {
+struct Course {
   std::int64_t warned = -1, overflowed = -1;
   std::vector<wp::Finding> findings;
 };
-Run least_squares(double rate, int steps, std::uint64_t seed, bool momentum = false) {
+Course least_squares(double rate, int steps, std::uint64_t seed, bool momentum = false) {
   const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
   wp::random::Generator g(seed);
   const Tensor x = g.normal({64, 8}, {.dtype = wp::f32}), y = g.normal({64, 1}, {.dtype = wp::f32});
   Tensor w = g.normal({8, 1}, {.dtype = wp::f32}), velocity = wp::zeros({8, 1}, {.dtype = wp::f32});
   wp::Trends trends;
-  Run run;
+  Course run;
   const wp::checks off("off");
   for (int step = 0; step < steps; ++step) {
     wp::set_step(step);
@@ -46,7 +46,7 @@ Run least_squares(double rate, int steps, std::uint64_t seed, bool momentum = fa
 
 TEST(Trend, ADivergingRunIsToldAtLeastTwentyStepsBeforeItOverflows) {
   for (const double rate : {1.1, 1.3, 2.0}) {
-    const Run run = least_squares(rate, 1000, 1);
+    const Course run = least_squares(rate, 1000, 1);
     ASSERT_GE(run.overflowed, 0) << rate;
     ASSERT_GE(run.warned, 0) << rate;
     EXPECT_GE(run.overflowed - run.warned, 20) << rate;
@@ -56,7 +56,7 @@ TEST(Trend, ADivergingRunIsToldAtLeastTwentyStepsBeforeItOverflows) {
 
 TEST(Trend, HealthyRunsAreNotWarnedAbout) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    const Run run = least_squares(seed % 2 ? 0.05 : 0.3, 400, seed, seed % 3 == 0 && seed % 2);
+    const Course run = least_squares(seed % 2 ? 0.05 : 0.3, 400, seed, seed % 3 == 0 && seed % 2);
     EXPECT_EQ(run.overflowed, -1) << seed;
     EXPECT_TRUE(run.findings.empty()) << seed << ": " << run.findings[0].text();
   }
