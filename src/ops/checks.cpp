@@ -165,7 +165,9 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
     f.message += is_floating(y.dtype())
                      ? say(": the result is beyond ", finfo(y.dtype()).max, ", the largest ", y.dtype(), ".")
                      : std::string(".");
-    f.advice = y.dtype() == f64 ? "Scale the operands." : "Scale the operands, or compute in f64.";
+    f.advice = !c.op.inside && !c.op.advice.empty() ? std::string(c.op.advice)
+               : y.dtype() == f64                   ? "Scale the operands."
+                                                    : "Scale the operands, or compute in f64.";
   }
   return o;
 }

@@ -14,27 +14,6 @@ namespace {
 
 constexpr std::size_t kFewRows = 8, kLooked = 20000;
 
-// A kept call as the dispatch saw it, so that flow can be asked.
-class Again {
- public:
-  explicit Again(const Kept& k)
-      : pointers_(pointers(k)),
-        call(*k.op, {pointers_.data(), pointers_.size()}, {k.attrs.data(), k.attrs.size()}, k.place) {
-    call.out = k.out;
-  }
-
- private:
-  static std::vector<const Tensor*> pointers(const Kept& k) {
-    std::vector<const Tensor*> all;
-    for (const Tensor& t : k.in) all.push_back(&t);
-    return all;
-  }
-  std::vector<const Tensor*> pointers_;
-
- public:
-  Call call;
-};
-
 const Param& param(const Op& op, std::size_t i) {
   return op.params[std::min(i, op.params.size() - 1)];
 }
@@ -149,7 +128,7 @@ Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) const
     const Kept& k = calls_[m->call];
     limit = m->call;
     b.chain.push_back(link(k, m->output, element));
-    const Again again(k);
+    const Recalled again(k);
     const Tensor& y = k.out[m->output];
     const bool nan = nan_at(y, element), bad = nonfinite_at(y, element);
     Operand nans, infs, largest;
@@ -195,7 +174,7 @@ void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) const {
   std::vector<At> open;
   std::set<std::pair<const void*, std::int64_t>> seen;
   const auto open_operands = [&](const Made& m, std::int64_t e) {
-    const Again again(calls_[m.call]);
+    const Recalled again(calls_[m.call]);
     each_operand(again.call, m.output, e, false, [&](std::size_t i, std::int64_t of) {
       const Tensor& t = calls_[m.call].in[i];
       if (seen.size() < kLooked && seen.emplace(t.node(), of).second) open.push_back({&t, of, m.call});

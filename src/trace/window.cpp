@@ -45,6 +45,16 @@ std::string Kept::name() const {
   return rule ? say(op->name, " in the derivative of ", rule) : std::string(op->name);
 }
 
+Recalled::Recalled(const Kept& k)
+    : in_([&] {
+        std::vector<const Tensor*> all;
+        for (const Tensor& t : k.in) all.push_back(&t);
+        return all;
+      }()),
+      call(*k.op, {in_.data(), in_.size()}, {k.attrs.data(), k.attrs.size()}, k.place) {
+  call.out = k.out;
+}
+
 thread_local bool Aside::aside_ = false;
 
 void Window::after(Call& c) {

@@ -23,6 +23,20 @@ struct Kept {
   std::string name() const;  // "multiply in the derivative of tanh"
 };
 
+// A kept call as the dispatch saw it, so that its flow can be asked.
+class Recalled {
+ public:
+  explicit Recalled(const Kept& k);
+  Recalled(const Recalled&) = delete;
+  Recalled& operator=(const Recalled&) = delete;
+
+ private:
+  std::vector<const Tensor*> in_;
+
+ public:
+  Call call;
+};
+
 // What this thread computes while it lives is for the library's own use: no window keeps it, no tape records it.
 class [[nodiscard]] Aside : Unseen, detail::Restore<&Context::level> {
  public:

@@ -45,6 +45,7 @@ const Op op_exp = elementwise({
     .params = {{"x", kinds::numeric}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .advice = "Subtract the largest x first, as softmax and logsumexp do.",
     .partial = [](const Saved& s, std::size_t) { return s.out[0]; },
     .fused = &fused,
     .saves_outputs = 1,
