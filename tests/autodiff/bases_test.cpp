@@ -77,8 +77,7 @@ TEST(Bases, GiveTheGradientOfTheProjectorToSecondOrder) {
     }
     if (r < n) {
       EXPECT_LT(relative(gradient_by(through_kernel(h), a), gradient_by(kernel, a)), 1e-13) << a;
-      EXPECT_LT(relative(hessian_product(through_kernel(h), a, v), hessian_product(kernel, a, v)), 1e-12)
-          << a;
+      EXPECT_LT(relative(hessian_product(through_kernel(h), a, v), hessian_product(kernel, a, v)), 1e-12) << a;
     }
   }
 }
