@@ -1,5 +1,6 @@
 #include "linalg/rule_kit.hpp"
 
+#include "base/text.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
@@ -30,6 +31,17 @@ Tensor leading(const Tensor& x, std::int64_t k) {
 }
 Tensor trailing(const Tensor& x, std::int64_t k) {
   return x.shape().back() == k ? Tensor() : Tensor(x[{ellipsis, slice(k, none)}]);
+}
+
+void must_vanish(const Tensor& k, const Tensor& tolerance, std::string_view what) {
+  const Unrecorded here;
+  if (bool(wp::any(greater(wp::abs(k), tolerance)))) refuse_gauge(what, largest(k), largest(tolerance));
+}
+void refuse_gauge(std::string_view what, double measured, double tolerance) {
+  refuse<GaugeError>("WP-GRD-007",
+                     say("the loss depends on ", what, ", which the matrix does not determine (measured ", measured,
+                         ", rounding ", tolerance, "): it has no derivative."),
+                     "Use what does not depend on it: projector, polar, low_rank, eigh_apply, svd_apply.");
 }
 
 }  // namespace wp::linalg

@@ -17,4 +17,9 @@ Tensor trailing(const Tensor& x, std::int64_t k);
 Tensor size_of(const Tensor& x);
 double largest(const Tensor& x);
 
+// What a loss may not depend on, because the matrix determines it not at all: k vanishes up to `tolerance`, or there
+// is no derivative (WP-GRD-007).
+void must_vanish(const Tensor& k, const Tensor& tolerance, std::string_view what);
+[[noreturn]] void refuse_gauge(std::string_view what, double measured, double tolerance);
+
 }  // namespace wp::linalg

@@ -77,6 +77,9 @@ Tensor spectral_value(SpectralFunction f, const Tensor& kept, const Tensor& a);
 // A's cotangent from that of the function's value, right also where values repeat.
 Tensor spectral_cotangent(SpectralFunction f, const Tensor& kept, const Tensor& a, const Tensor& g);
 
+// A's cotangent from that of the projector onto its range; `outside` projects onto what is orthogonal to that.
+Tensor projector_cotangent(const Tensor& kept, const Tensor& a, const Tensor& outside, const Tensor& g);
+
 // Which singular values of each member are the largest, or the least (none if that is 0), up to rounding; or which
 // are not zero: [batch…, 2] as above.
 enum class Which : std::uint8_t { largest, least, not_zero };

@@ -1,30 +1,11 @@
 // Let P = Uᴴ dA V. Then dS = Re diag P, and U and V turn by X ± Y with X = (P + Pᴴ)/2 over s_j − s_i and
 // Y = (P − Pᴴ)/2 over s_i + s_j. A direction that splits a tie in another basis has no tangent in this one.
-#include <cmath>
-
-#include "linalg/clusters.hpp"
-#include "linalg/rule_kit.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/spectral_rules.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
-namespace {
-
-Tensor turning(const Tensor& p, const Tensor& d, const Tensor& small) {
-  {
-    const Unrecorded here;
-    const double allowed = std::ldexp(finfo(real_of(p.dtype())).eps, 13) * static_cast<double>(p.shape().back());
-    if (bool(wp::any(logical_and(small, greater(wp::abs(p), multiply(size_of(p), allowed))))))
-      no_derivative_here(
-          "the direction splits repeated or vanishing values in another basis than that of the vectors.",
-          "Use reverse mode (GradientTape).");
-  }
-  return where(small, 0, divide(p, where(small, 1, d)));
-}
-
-}  // namespace
-
 Tensors jvp_svd(const Forward& f) {
   const Tensor &u = f.out[0], &s = f.out[1], &da = f.tangents[0];
   if (s.size() == 0) return {zeros_for(f.output(0)), zeros_for(f.output(1)), zeros_for(f.output(2))};
@@ -42,13 +23,13 @@ Tensors jvp_svd(const Forward& f) {
     vanishing = less_equal(row(s), c.tie);
   }
   const Tensor even = where(same, 0, multiply(add(p, adjoint(p)), 0.5));
-  const Tensor x = turning(even, where(same, 1, apart), tied), y = turning(skew(p), joint, zero);
+  const Tensor x = turning_tangent(even, where(same, 1, apart), tied), y = turning_tangent(skew(p), joint, zero);
   const auto moved = [&](const Tensor& whole, const Tensor& one, const Tensor& turn, const Tensor& image,
                          std::int64_t rows, const Tensor& inner) {
     Tensor d = matmul(one, turn);
     if (rows > k) {
       const Tensor rest = subtract(image, matmul(one, inner));
-      d = add(d, turning(rest, broadcast_to(row(s), rest.shape()), broadcast_to(vanishing, rest.shape())));
+      d = add(d, turning_tangent(rest, broadcast_to(row(s), rest.shape()), broadcast_to(vanishing, rest.shape())));
     }
     const Tensor two = trailing(whole, k);
     return two.defined() ? concat({d, negative(matmul(one, matmul(adjoint(d), two)))}, {.axis = -1}) : d;
@@ -68,7 +49,7 @@ Tensors jvp_eigh(const Forward& f) {
     const Unrecorded here;
     tied = logical_and(less_equal(wp::abs(apart), c.tie), logical_not(same));
   }
-  return {real(linalg::diagonal(p)), matmul(v, turning(where(same, 0, p), where(same, 1, apart), tied))};
+  return {real(linalg::diagonal(p)), matmul(v, turning_tangent(where(same, 0, p), where(same, 1, apart), tied))};
 }
 
 }  // namespace wp::linalg

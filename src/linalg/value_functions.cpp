@@ -16,6 +16,8 @@
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"
 #include "ops/shapes.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -337,6 +339,16 @@ Tensor spectral_cotangent(SpectralFunction f, const Tensor& kept, const Tensor& 
   if (f == SpectralFunction::projector) return derivative(f, Slot::dilation, kept, a, {g}, Slot::corner, place);
   if (f == SpectralFunction::positive) return derivative(f, Slot::whole, kept, a, {g}, Slot::whole, place);
   return multiply(derivative(f, Slot::dilation, kept, a, {g}, Slot::dilation, place), 0.5);
+}
+
+// P = A A⁺ of a tall A of full rank: dP = (1 − P) dA A⁺ and its adjoint; else by the function of singular values that
+// ran. A full row rank stays what it is.
+Tensor projector_cotangent(const Tensor& kept, const Tensor& a, const Tensor& outside, const Tensor& g) {
+  const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
+  const auto all_are = [&](std::int64_t k) { return !any_true(not_equal(kept[{ellipsis, 1}], k)); };
+  if (all_are(m)) return zeros_like(a);
+  if (!all_are(n)) return spectral_cotangent(SpectralFunction::projector, kept, a, g);
+  return product(outside, add(g, adjoint(g)), adjoint(diagnosed::pinv(a, {.rtol = 0}).value));
 }
 
 }  // namespace wp::linalg

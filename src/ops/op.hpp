@@ -166,7 +166,7 @@ struct Op {
   Kinds integer_as_float = 0;                         // element-wise: integers of these kinds are computed in f64
   std::string_view domain = {};                       // "x > 0": outside of it the result is not finite
   bool (*inside)(std::span<const double>) = nullptr;  // are these real operands in the domain?
-  std::string_view advice = {};                       // what to do about an operand outside of it
+  std::string_view advice = {};                       // what to do about an operand outside of it, or about overflow
   Flow flow = nullptr;
   Flow carriers = nullptr;  // for notes: the operands whose value the result has, where they are fewer (maximum)
   // Many results rest on nearly the same inputs (a line, a prefix). flow_base gives another element of the same

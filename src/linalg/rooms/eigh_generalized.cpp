@@ -5,12 +5,10 @@
 #include "kernels/numbers.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/eigen.hpp"
+#include "linalg/pencil_rule.hpp"
 #include "linalg/prescaled.hpp"
-#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
-#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
-#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_eigh_generalized;
@@ -152,6 +150,8 @@ void forward(Call& c) {
   report_asymmetry(c, asymmetry, c.key);
   if (real_of(work) != real_of(c.key))
     for (Bounds& b : bounds) b.rounding = round_off(c.key);
+  c.beside().keeps_after = true;
+  c.beside().residuals = {kept_bounds(state->batch, bounds)};
   bound_spectra(*state, c.out[0], std::move(bounds));
   settle(c, std::move(state), policy_of(c, 1), "x2 must be positive definite: add a small multiple of the identity.");
 }
@@ -165,49 +165,6 @@ void flow(const FlowQuery& q, Visit visit) {
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j)
       if (!uplo || (uplo.text() == "lower" ? j <= i : j >= i)) visit((member * n + i) * n + j);
-}
-
-// V⁻¹ dV = N with N_ij = (Vᴴ dA V − λⱼ Vᴴ dB V)_ij/(λⱼ − λᵢ), Nᵢᵢ = −½ (Vᴴ dB V)ᵢᵢ. Of M = Vᴴ gV only the skew part
-// meets a pole; it is what turns vectors of equal eigenvalues into each other.
-void refuse_turning(const Backward& b, const Tensor& skew, const Tensor& gaps) {
-  const Tensor &w = b.out[0], &m = skew;
-  const double u = round_off(real_of(w.dtype()));
-  const auto n = static_cast<double>(w.shape().back());
-  const Tensor most = max(abs(w), {.axis = -1, .keepdims = true});
-  const Tensor equal_values = less_equal(abs(gaps), expand_dims(multiply(most, 16 * n * u), {.axis = -1}));
-  if (any_true(logical_and(logical_and(equal_values, logical_not(identity(w.shape().back(), DType::boolean))),
-                           not_equal(m, 0))))
-    refuse<GaugeError>("WP-GRD-007",
-                       "eigenvalues are equal to within rounding: their vectors are one basis of many, and the "
-                       "derivative through them is not known here.",
-                       "Use cholesky and eigh, or a loss of the eigenvalues alone.");
-  if (is_complex(m.dtype()) && any_true(greater(abs(imag(linalg::diagonal(m))), multiply(max(abs(m)), 64 * n * u))))
-    refuse<GaugeError>("WP-GRD-007", "the loss depends on the phase of an eigenvector, which is arbitrary.",
-                       "Use what does not depend on it, as v conj(v)ᵀ.");
-}
-
-Tensors vjp(const Backward& b) {
-  const Tensor &w = b.out[0], &v = b.out[1], &gw = b.cotangents[0], &gv = b.cotangents[1];
-  if (w.size() == 0) return {zeros_for(b.facts[0]), zeros_for(b.facts[1])};
-  Tensor of_a, of_b;
-  if (gw.defined()) {
-    of_a = astype(on_diagonal(gw), v.dtype());
-    of_b = negative(astype(on_diagonal(multiply(gw, w)), v.dtype()));
-  }
-  if (gv.defined()) {
-    const Tensor m = matmul(adjoint(v), gv), skew = multiply(subtract(m, adjoint(m)), 0.5);
-    const Tensor right = expand_dims(w, {.axis = -2}), left = expand_dims(w, {.axis = -1});
-    const Tensor gaps = subtract(right, left), one = identity(w.shape().back(), DType::boolean);
-    unrecorded([&] { refuse_turning(b, skew, gaps); });
-    const Tensor turn = where(one, 0, divide(skew, where(one, 1, gaps)));
-    of_a = sum_of(of_a, turn);
-    of_b = subtract(sum_of(of_b, negative(multiply(turn, multiply(add(left, right), 0.5)))),
-                    multiply(hermitian(m), 0.5));
-  }
-  const auto back = [&](const Tensor& inner) {
-    return hermitian_cotangent(product(v, inner, adjoint(v)), b.attr(0));
-  };
-  return {back(of_a), back(of_b)};
 }
 
 std::vector<Sample> samples() {
@@ -225,6 +182,7 @@ std::vector<Sample> samples() {
   add(f64, {2, 2}, {4, 1, 7, 5}, {2, 2}, {3, 1, 8, 2}, "one triangle", "upper");
   add(f64, {2, 2}, {1, 1e-100, 1e-100, 1e-190}, {2, 2}, {1, 0, 0, 1e-200}, "badly scaled");
   add(f64, {2, 2}, {4, 1, 1, 5}, {2, 2}, {1, 2, 2, 1}, "not positive definite", {}, "nan");
+  add(f64, {2, 2}, {6, 2, 2, 4}, {2, 2}, {3, 1, 1, 2}, "repeated");
   add(f64, {0, 0}, {0}, {0, 0}, {0}, "empty");
   add(f64, {2, 2}, {1, HUGE_VAL, HUGE_VAL, 1}, {2, 2}, {3, 1, 1, 2}, "not finite", {}, "nan");
   return out;
@@ -247,9 +205,11 @@ const Op op_linalg_eigh_generalized = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow,
-    .vjp = vjp,
+    .vjp = vjp_eigh_generalized,
+    .jvp = jvp_eigh_generalized,
     .saves_outputs = 3,
-    .branches = {"batches broadcast", "one triangle", "badly scaled", "not positive definite", "empty", "not finite"},
+    .branches = {"batches broadcast", "one triangle", "badly scaled", "not positive definite", "repeated", "empty",
+                 "not finite"},
     .samples = samples,
 };
 

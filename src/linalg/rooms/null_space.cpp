@@ -2,9 +2,12 @@
 #include <memory>
 
 #include "linalg/each.hpp"
+#include "linalg/rule_kit.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/subspace.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_null_space;
@@ -59,7 +62,8 @@ void run(Call& c, const Tensor& a, Diagnosis::State& state, Cutoff cutoff, bool 
     v.method = Method::svd;
     v.status = !svd->finite() ? Status::nonfinite_input : !svd->converged() ? Status::not_converged : Status::ok;
     if (v.status != Status::ok) return;
-    judge_subspace(*svd, rank_of(*svd, cutoff), v);
+    v.kept = rank_of(*svd, cutoff);
+    judge_subspace(*svd, v.kept, v);
     all[static_cast<std::size_t>(i)] = std::move(svd);
   });
   const std::int64_t rank = common_rank(all, cutoff, std::min(m, n));
@@ -89,6 +93,22 @@ void forward(Call& c, bool null) {
   const Tensor a = brought(x, work);
   with_float(work, [&]<class T>(T) { run<T>(c, a, *state, cutoff, null); });
   settle(c, std::move(state), policy_of(c, 2), kSubspaceAdvice);
+  keep_counts(c);
+}
+
+// A loss that does not depend on which basis N is sees N Nᴴ only: Nᴴ g has no skew part, and dN may be taken as dP N.
+// The range of A has P = N Nᴴ, its null space 1 − P of Aᴴ.
+Tensors vjp(const Backward& b, bool null) {
+  const Tensor &basis = b.out[0], &g = b.g();
+  if (g.size() == 0 || b.in[0].size() == 0) return {zeros_for(b.facts[0])};
+  unrecorded([&] {
+    const double rounding = std::ldexp(finfo(real_of(g.dtype())).eps, 13) * static_cast<double>(basis.shape(-2));
+    must_vanish(skew(matmul(adjoint(basis), g)), multiply(size_of(g), rounding), "which basis the columns are");
+  });
+  const Tensor inside = matmul(basis, adjoint(basis)), part = hermitian(matmul(g, adjoint(basis)));
+  if (null) return {adjoint(projector_cotangent(b.residuals[0], adjoint(b.in[0]), inside, negative(part)))};
+  const Tensor outside = subtract(identity(basis.shape(-2), basis.dtype()), inside);
+  return {projector_cotangent(b.residuals[0], b.in[0], outside, part)};
 }
 
 std::vector<Sample> samples(const Op& op) {
@@ -120,7 +140,8 @@ std::vector<Sample> samples(const Op& op) {
 Op basis(Op op) {
   op.attrs = {rtol_attr(), atol_attr(), policy_attr()};
   op.infer = no_outputs;
-  op.no_derivative = "its columns are one basis of many, and which one is arbitrary; projector has a derivative.";
+  op.saves_inputs = 1;
+  op.saves_outputs = 1;
   op.branches = {"wide",
                  "tall",
                  "rank deficient",
@@ -144,6 +165,7 @@ const Op op_linalg_null_space = basis({
         "must "
         "have one rank.",
     .forward = [](Call& c) { forward(c, true); },
+    .vjp = [](const Backward& b) { return vjp(b, true); },
     .samples = [] { return samples(op_linalg_null_space); },
 });
 
@@ -154,6 +176,7 @@ const Op op_linalg_orth = basis({
         "times the largest and atol. How many there are depends on the values; a stack of matrices must have one "
         "rank.",
     .forward = [](Call& c) { forward(c, false); },
+    .vjp = [](const Backward& b) { return vjp(b, false); },
     .samples = [] { return samples(op_linalg_orth); },
 });
 

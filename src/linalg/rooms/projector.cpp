@@ -4,7 +4,6 @@
 #include "linalg/subspace.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
-#include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp {
@@ -42,18 +41,11 @@ void forward(Call& c) {
   keep_counts(c);
 }
 
-// P = A A⁺ of a tall A of full rank: dP = (1 − P) dA A⁺ and its adjoint; else by the function of singular values that
-// ran. A full row rank stays what it is.
 Tensors vjp(const Backward& b) {
-  const Tensor &a = b.in[0], &kept = b.residuals[0];
-  const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
-  const auto all_are = [&](std::int64_t k) { return !any_true(not_equal(kept[{ellipsis, 1}], k)); };
-  if (a.size() == 0 || all_are(m)) return {zeros_for(b.facts[0])};
-  if (!all_are(n)) return {spectral_cotangent(SpectralFunction::projector, kept, a, b.g())};
-  const PinvOptions same{.rtol = b.attr(0) ? std::optional(b.attr(0).real()) : std::nullopt,
-                         .atol = b.attr(1).real()};
-  const Tensor outside = subtract(identity(m, a.dtype()), b.out[0]);
-  return {product(outside, add(b.g(), adjoint(b.g())), adjoint(diagnosed::pinv(a, same).value))};
+  const Tensor& a = b.in[0];
+  if (a.size() == 0) return {zeros_for(b.facts[0])};
+  const Tensor outside = subtract(identity(a.shape()[a.shape().size() - 2], a.dtype()), b.out[0]);
+  return {projector_cotangent(b.residuals[0], a, outside, b.g())};
 }
 
 std::vector<Sample> samples() {

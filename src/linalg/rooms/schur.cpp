@@ -1,6 +1,7 @@
 #include "kernels/lapack.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/schur_rule.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
 
@@ -68,6 +69,7 @@ std::vector<Sample> samples() {
   for (const DType d : {c64, c128}) add(d, {2, 2}, {4, {1, 2}, {3, -2}, 5}, {});
   add(f64, {3, 3}, {0, 0, 1, 1, 0, 0, 0, 1, 0}, "a pair of complex eigenvalues");
   add(f64, {3, 3}, {0, 0, 1, 1, 0, 0, 0, 1, 0}, "a pair of complex eigenvalues", "complex");
+  add(f64, {3, 3}, {1, 2, 0.5, -3, 1.5, 1, 0.25, 0.5, 4}, "a pair of complex eigenvalues");
   add(f64, {2, 2, 2}, {4, 1, 1, 3, 1, 5, 5, 2}, "a batch");
   add(f64, {2, 2}, {1e300, 2e300, 3e300, 5e300}, "near overflow");
   add(f64, {0, 0}, {0}, "empty");
@@ -98,9 +100,9 @@ const Op op_linalg_schur = {
     .diagnoses = true,
     .notes = Notes::gives,
     .flow = flow_matrices,
-    .no_derivative =
-        "T and Z rest on the order of eigenvalues and on a basis, both arbitrary; eig and functions of matrices have "
-        "a derivative.",
+    .vjp = vjp_schur,
+    .jvp = jvp_schur,
+    .saves_outputs = 3,
     .branches = {"complex output", "a pair of complex eigenvalues", "a batch", "near overflow", "empty",
                  "not finite"},
     .samples = samples,

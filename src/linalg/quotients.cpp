@@ -1,0 +1,185 @@
+#include "linalg/quotients.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp::linalg {
+namespace {
+
+Tensor power(const Tensor& r, std::size_t n) {
+  Tensor p = r;
+  for (std::size_t i = 1; i < n; ++i) p = multiply(p, r);
+  return p;
+}
+
+void find_kink(const Backward& b, double measured, double threshold, std::string message) {
+  Finding f;
+  f.code = "WP-GRD-009";
+  f.measured = measured;
+  f.threshold = threshold;
+  f.message = std::move(message);
+  f.advice = "Move the matrix, or use a smooth loss.";
+  b.find(std::move(f));
+}
+
+}  // namespace
+
+Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size) : b_(b), c_(c) {
+  const Unrecorded here;
+  if (size.defined()) tolerance_ = multiply(size, std::ldexp(finfo(size.dtype()).eps, 13) * static_cast<double>(n));
+}
+
+Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except) {
+  if (k.empty() || !k[0].defined()) return {};
+  Tensor small;
+  {
+    const Unrecorded here;
+    small = c_.any ? less_equal(wp::abs(d), c_.near) : zeros_like(d, {.dtype = DType::boolean});
+    if (except.defined()) small = logical_and(small, logical_not(except));
+  }
+  const auto direct = [&](const Tensor& series) {
+    const Tensor safe = where(except.defined() ? logical_or(series, except) : series, 1, d);
+    return divide(k[0], safe);
+  };
+  if (k.size() == 1 || !bool(wp::any(small))) return direct(small);
+  const Tensor step = where(small, dw, 1), r = divide(where(small, d, 0), step);
+  Tensor series = k[1];
+  double factor = 1;
+  for (std::size_t t = 2; t < k.size(); ++t) {
+    factor /= -static_cast<double>(t);
+    series = add(series, multiply(k[t], multiply(t == 2 ? r : power(r, t - 1), factor)));
+  }
+  const Tensor limit = divide(series, step);
+  judge(k[0], multiply(d, limit), d, small);
+  return where(small, limit, direct(small));
+}
+
+// Where K does not vanish with d, the loss depends on the basis: at a tie there is no derivative; beside it there
+// is one, and it is large.
+void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) const {
+  const Unrecorded here;
+  const Tensor off = wp::abs(subtract(k, expected));
+  const Tensor bad = logical_and(small, greater(off, tolerance_));
+  if (!bool(wp::any(bad))) return;
+  const Tensor tied = logical_and(bad, less_equal(wp::abs(d), c_.tie));
+  if (bool(wp::any(tied))) refuse_gauge(tied_values(tied), largest(where(tied, off, 0)), largest(tolerance_));
+  small = logical_and(small, logical_not(bad));
+  Finding f;
+  f.code = "WP-GRD-008";
+  f.measured = astype(wp::min(where(bad, wp::abs(d), HUGE_VAL)), f64).item<double>();
+  f.threshold = largest(c_.near);
+  f.message = say("the loss depends on the vectors of values that differ by ", f.measured,
+                  " only: the derivative is large, about 1/gap, and its digits are lost accordingly.");
+  f.advice = "Use what does not depend on the basis: projector, polar, low_rank, eigh_apply, svd_apply.";
+  b_.find(std::move(f));
+}
+
+// "the basis of the repeated values 2 and 2 (numbers 0 and 1)"
+std::string Quotients::tied_values(const Tensor& tied) const {
+  const std::vector<bool> all = tied.to_vector<bool>();
+  const auto first = static_cast<std::size_t>(std::find(all.begin(), all.end(), true) - all.begin());
+  const auto columns = static_cast<std::size_t>(tied.shape().back()), rows = static_cast<std::size_t>(tied.shape(-2));
+  const std::size_t member = first / (rows * columns), j = first % columns, i = first / columns % rows;
+  const auto k = static_cast<std::size_t>(c_.w.shape().back());
+  const double* const s = c_.s.data() + member * k;
+  const std::string whose = c_.s.size() > k ? say(" of matrix ", member) : std::string();
+  if (rows != columns || i == j || c_.at_zero[member * k + j])
+    return say("the vectors of the vanishing value ", s[j], " (number ", j, ")", whose);
+  return say("the basis of the repeated values ", s[std::min(i, j)], " and ", s[std::max(i, j)], " (numbers ",
+             std::min(i, j), " and ", std::max(i, j), ")", whose);
+}
+
+Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t,
+                         const Clusters& c) {
+  const std::int64_t n = v.shape().back();
+  Terms terms;
+  for (const Tensor& g : t) terms.push_back(skew(matmul(adjoint(v), g)));
+  const Tensor size = unrecorded([&] { return size_of(matmul(adjoint(v), t[0])); });
+  Quotients quotients(b, c, n, size);
+  const Tensor same = astype(eye(n), DType::boolean);
+  if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
+  const Tensor pole =
+      quotients.of(terms, subtract(row(values), column(values)), subtract(row(c.w), column(c.w)), same);
+  return where(same, 0, pole);
+}
+
+Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small) {
+  {
+    const Unrecorded here;
+    const double allowed = std::ldexp(finfo(real_of(p.dtype())).eps, 13) * static_cast<double>(p.shape().back());
+    if (bool(wp::any(logical_and(small, greater(wp::abs(p), multiply(size_of(p), allowed))))))
+      no_derivative_here(
+          "the direction splits repeated or vanishing values in another basis than that of the vectors.",
+          "Use reverse mode (GradientTape).");
+  }
+  return where(small, 0, divide(p, where(small, 1, d)));
+}
+
+// Two terms of the series keep two thirds of the digits at every gap; each further differentiation needs one more.
+int terms_for(const Backward& b) {
+  return 2 + b.depth();
+}
+
+// A cotangent of values alone is smooth where tied values have the same, and zeros have none. Elsewhere there is a
+// kink: the mean over the tie is a subgradient, and does not depend on the basis.
+Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what) {
+  if (!c.ties) return g;
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const std::vector<double> v = unrecorded([&] { return astype(g, f64).to_vector<double>(); }), to = level(c, k, v);
+  double worst = 0, size = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    size = std::max(size, std::fabs(v[i]));
+    worst = std::max(worst, std::fabs(v[i] - to[i]));
+  }
+  if (worst <= std::ldexp(1.0, 14) * static_cast<double>(k) * finfo(g.dtype()).eps * size) return g;
+  find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
+            say("the loss has a kink here: it treats ", what,
+                " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie."));
+  // The same as a matrix, column by column, so that it differentiates.
+  std::vector<double> mean(v.size() * k, 0);
+  for (std::size_t j = 0; j < k; ++j) {
+    std::vector<double> unit(v.size(), 0);
+    for (std::size_t first = 0; first < v.size(); first += k) unit[first + j] = 1;
+    const std::vector<double> column_of = level(c, k, unit);
+    for (std::size_t i = 0; i < v.size(); ++i) mean[i * k + j] = column_of[i];
+  }
+  Dims shape = g.shape();
+  shape.push_back(g.shape().back());
+  return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
+}
+
+Tensor level_values(const Clusters& c, const Tensor& like) {
+  const std::vector<double> v = level(c, static_cast<std::size_t>(like.shape().back()), c.s);
+  return astype(Tensor::from(v, like.shape()), like.dtype());
+}
+
+void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
+                  const std::function<Tensor(const Tensor&, const Tensor&)>& at) {
+  Clusters none = c;
+  none.group.assign(c.group.size(), -1);
+  const Tensor straight = rotation(none, s.shape(), dtype, false, 1), r = rotation(c, s.shape(), dtype, signs, 2);
+  Tensor l = r;  // bases of a vanishing value turn apart
+  if (std::find(c.at_zero.begin(), c.at_zero.end(), 1) != c.at_zero.end()) {
+    const Tensor vanishes = Tensor::from(std::vector<double>(c.at_zero.begin(), c.at_zero.end()), s.shape());
+    l = where(greater(row(vanishes), 0), rotation(c, s.shape(), dtype, false, 3), r);
+  }
+  const Tensor one = at(straight, straight), two = at(r, l);
+  const double off = largest(subtract(one, two)), size = std::max(largest(one), largest(two));
+  const double allowed = 16 * std::sqrt(finfo(s.dtype()).eps) * size;
+  if (off <= allowed) return;
+  if (!c.ties)
+    refuse<GaugeError>("WP-GRD-007",
+                       say("the gradient changes by ", off, " (of ", size,
+                           ") when vectors change their sign, which the matrix does not determine."),
+                       "Are the factors unpacked in the right order? Use products in which signs cancel.");
+  find_kink(b, off, allowed,
+            "the gradient changes with the basis of repeated or vanishing values: the loss has a kink here, and the "
+            "gradient is one of its subgradients.");
+}
+
+}  // namespace wp::linalg

@@ -1,0 +1,52 @@
+// Quotients K/d of derivatives whose numerator vanishes with its denominator, where values repeat or vanish: what the
+// rules of decompositions by singular values and eigenvalues share (spectral_rules.cpp has the formulas).
+#pragma once
+#include <functional>
+
+#include "linalg/clusters.hpp"
+#include "linalg/rule_kit.hpp"
+
+namespace wp::linalg {
+
+// The terms K, ∂K, ∂²K, … of one numerator.
+using Terms = std::vector<Tensor>;
+
+class Quotients {
+ public:
+  // `size`: of the cotangents of each member, […, 1, 1].
+  Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size);
+  // K/d; `dw`: the denominator made of w. Where d is small: the series, if K vanishes with d.
+  Tensor of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except = {});
+  // What must vanish because the matrix determines it not at all.
+  void must_vanish(const Tensor& k, std::string_view what) const { linalg::must_vanish(k, tolerance_, what); }
+
+ private:
+  void judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) const;
+  std::string tied_values(const Tensor& tied) const;
+
+  const Backward& b_;
+  const Clusters& c_;
+  Tensor tolerance_;
+};
+
+// skew(Vᴴ g)_ij/(λⱼ − λᵢ) with zeros on the diagonal: how eigenvectors turn. t: cotangents of V and their
+// derivatives.
+Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c);
+
+// p/d, 0 where d is small: there p must vanish too.
+Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small);
+
+// How many terms of the series are used.
+int terms_for(const Backward& b);
+
+// A cotangent of values alone, with ties levelled: a kink is a finding.
+Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what);
+// The values with ties made exact.
+Tensor level_values(const Clusters& c, const Tensor& like);
+
+// A smooth loss gives the same gradient in every basis of a tie. `at(r, l)` computes it with right and left vectors
+// turned.
+void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
+                  const std::function<Tensor(const Tensor&, const Tensor&)>& at);
+
+}  // namespace wp::linalg

@@ -1,0 +1,113 @@
+// Gradients of randomized_svd: of the computation that ran, with its draws.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "wellposed/gradcheck.hpp"
+#include "wellposed/wellposed.hpp"
+
+namespace {
+using namespace wp;
+namespace la = linalg;
+
+Tensor normal(const Dims& shape, unsigned seed) {
+  std::mt19937_64 g(seed);
+  std::normal_distribution<double> d;
+  std::int64_t n = 1;
+  for (const std::int64_t k : shape) n *= k;
+  std::vector<double> v(static_cast<std::size_t>(n));
+  for (double& x : v) x = d(g);
+  return Tensor::from(v, shape);
+}
+double relative(const Tensor& a, const Tensor& b) {
+  const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
+  return off / std::max(size, 1e-30);
+}
+struct Sketching {
+  std::int64_t rank, more, iterations;
+};
+la::RandomizedSvdResult decomposed(const Tensor& a, const Sketching& s) {
+  return la::randomized_svd(a, s.rank, 42, 0, {.oversampling = s.more, .power_iterations = s.iterations});
+}
+Tensor recombined(const la::RandomizedSvdResult& f) {
+  return matmul(f.U * expand_dims(f.S, {.axis = -2}), f.Vh);
+}
+
+TEST(RandomizedSvdGradient, AgreesWithDifferencesWhereSomeOfTheRangeIsSeen) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{6, 5}, {4, 6}})
+    for (const bool complex : {false, true})
+      for (const std::int64_t iterations : {0, 1, 2}) {
+        Tensor a = normal({m, n}, static_cast<unsigned>(m));
+        if (complex) a = astype(a, c128) + normal({m, n}, 9) * complex128(0, 1);
+        const auto f = [&](const std::vector<Tensor>& x) {
+          const auto r = decomposed(x[0], {2, 1, iterations});
+          return std::vector<Tensor>{recombined(r), r.S};
+        };
+        const GradcheckReport r = gradcheck(f, {a}, complex ? 1 : 2);
+        EXPECT_TRUE(r) << iterations << "\n" << r;
+        EXPECT_LT(r.unjudged, r.entries / 4) << r;
+      }
+}
+TEST(RandomizedSvdGradient, OfWhatIsSeenWholeIsThatOfTheBestApproximation) {
+  const Tensor w = normal({6, 5}, 3);
+  const auto gradient = [&](const auto& f, const Tensor& a) {
+    GradientTape tape;
+    tape.watch(a);
+    return tape.gradient(sum(w * f(a)), a);
+  };
+  // Of all vectors; of rank 2, and three vectors see all of it.
+  const Tensor full = normal({6, 5}, 1), thin = matmul(normal({6, 2}, 1), normal({2, 5}, 2));
+  const auto best = [](const Tensor& x) { return la::low_rank(x, 2); };
+  EXPECT_LT(relative(gradient(
+                         [](const Tensor& x) {
+                           return recombined(decomposed(x, {2, 10, 2}));
+                         },
+                         full),
+                     gradient(best, full)),
+            1e-12);
+  EXPECT_LT(relative(gradient(
+                         [](const Tensor& x) {
+                           return recombined(decomposed(x, {2, 1, 2}));
+                         },
+                         thin),
+                     gradient(best, thin)),
+            1e-12);
+  const Tensor both = stack({full, thin}), got = gradient(
+                                               [](const Tensor&x) {
+                                                 return recombined(decomposed(x, {2, 1, 2}));
+                                               },
+                                               both);
+  EXPECT_LT(relative(got[{1}], gradient(best, thin)), 1e-12);
+  EXPECT_LT(relative(got[{0}], gradient(
+                                   [](const Tensor& x) {
+                                     return recombined(decomposed(x, {2, 1, 2}));
+                                   },
+                                   full)),
+            1e-12);
+}
+TEST(RandomizedSvdGradient, IsRightAtATieAndRefusedWhereItCutsOne) {
+  const Tensor q = la::qr(normal({4, 4}, 1)).Q, p = la::qr(normal({4, 4}, 2)).Q, w = normal({4, 4}, 3);
+  const Tensor tied = matmul(q * Tensor{3.0, 3.0, 1.0, 0.5}, p), cut = matmul(q * Tensor{3.0, 2.0, 2.0, 0.5}, p);
+  GradientTape tape, exact, refused;
+  for (GradientTape* t : {&tape, &exact}) t->watch(tied);
+  const Tensor y = sum(w * recombined(decomposed(tied, {2, 10, 2}))), z = sum(w * la::low_rank(tied, 2));
+  EXPECT_LT(relative(tape.gradient(y, tied), exact.gradient(z, tied)), 1e-9);
+  EXPECT_EQ(tape.findings().size(), 0U);
+  refused.watch(cut);
+  const Tensor bad = sum(w * recombined(decomposed(cut, {2, 10, 2})));
+  EXPECT_THROW((void)refused.gradient(bad, cut), GaugeError);
+}
+TEST(RandomizedSvdGradient, WithoutPowerIterationsSeesValuesButNotHowUTurnsWhereVectorsAreToSpare) {
+  const Tensor a = matmul(normal({6, 2}, 1), normal({2, 5}, 2)), w = normal({6, 5}, 3);
+  GradientTape tape({.persistent = true});
+  tape.watch(a);
+  const auto f = decomposed(a, {2, 1, 0});
+  const Tensor values = sum(f.S), whole = sum(w * recombined(f));
+  GradientTape exact;
+  exact.watch(a);
+  const auto s = la::svd(a, {.full_matrices = false});
+  const Tensor leading = sum(s.S * Tensor{1.0, 1.0, 0.0, 0.0, 0.0});
+  EXPECT_LT(relative(tape.gradient(values, a), exact.gradient(leading, a)), 1e-12);
+  EXPECT_THROW((void)tape.gradient(whole, a), GradientError);
+}
+}  // namespace
