@@ -2,8 +2,10 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/members.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/scaled_condition.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
@@ -103,6 +105,7 @@ Verdict minimise(const Sizes& s, kernels::View<T> a, kernels::View<T> b, const L
   v.forward_error = u / v.rcond;
   v.digits = digits_of(v.forward_error, u);
   v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+  if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
   return v;
 }
 
@@ -166,6 +169,7 @@ SystemCotangents full_cotangents(const Backward& b, const Tensor& a, const Tenso
 }
 
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const bool vector = b.shape(1).size() == 1;
   const Tensor &a = b.in[0], right = as_columns(b.in[1], vector), x = as_columns(b.out[0], vector),
                g = as_columns(b.g(), vector);
