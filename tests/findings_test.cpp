@@ -77,6 +77,12 @@ Tensor largest_value(const Tensor& a) {
 Tensor log_of_determinant(const Tensor& a) {
   return linalg::slogdet(a).logabsdet;
 }
+Tensor nearly_singular(double gap) {
+  return Tensor{{1.0, 1.0}, {1.0, 1.0 + gap}};
+}
+Tensor solution(const Tensor& a) {
+  return sum(linalg::solve(a, Tensor{1.0, 2.0}));
+}
 Tensor checkpointed(bool captured) {
   const Tensor x{1.0}, w{2.0};
   GradientTape tape;
@@ -265,6 +271,8 @@ const std::vector<Row>& rows() {
       {"WP-GRD-010", [] { use(checkpointed(true)); }, [] { use(checkpointed(false)); }},
       {"WP-GRD-011", [] { use(gradient_of(log_of_determinant, diagonal(1, 0))); },
        [] { use(gradient_of(log_of_determinant, diagonal(1, 2))); }},
+      {"WP-GRD-012", [] { use(gradient_of(solution, nearly_singular(1e-10))); },
+       [] { use(gradient_of(solution, nearly_singular(1e-2))); }},
       {"WP-IDX-001", [] { use(sum(m, {.axis = 2})); }, [] { use(sum(m, {.axis = 1})); }},
       {"WP-IDX-002", [] { use(take(v, Tensor{2}, {.axis = 0})); }, [] { use(take(v, Tensor{-2}, {.axis = 0})); }},
       {"WP-IDX-003",

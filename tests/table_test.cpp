@@ -260,7 +260,7 @@ TEST(Table, HasUniqueNamesDocumentedParametersAndSentences) {
     EXPECT_NE(op->infer, nullptr) << op->name;
     EXPECT_NE(op->forward, nullptr) << op->name;
     for (const AttrSpec& a : op->attrs) EXPECT_FALSE(a.doc.empty()) << op->name << ": attribute " << a.name;
-    EXPECT_EQ(op->domain.empty(), op->advice.empty()) << op->name << ": a domain comes with advice";
+    EXPECT_TRUE(op->domain.empty() || !op->advice.empty()) << op->name << ": a domain comes with advice";
   }
 }
 

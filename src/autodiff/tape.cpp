@@ -168,6 +168,11 @@ const std::vector<std::function<Tensor(const Tensor&)>>* Tape::hooks(std::int32_
 }
 
 void Tape::find(Finding f) {
+  // Several ways back pass the same call: what was found there is known.
+  for (const Finding& known : findings_)
+    if (known.code == f.code && known.op == f.op && known.message == f.message &&
+        known.place.text() == f.place.text())
+      return;
   report(f);
   findings_.push_back(std::move(f));
 }

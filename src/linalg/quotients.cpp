@@ -17,17 +17,19 @@ Tensor power(const Tensor& r, std::size_t n) {
   return p;
 }
 
+}  // namespace
+
 void find_kink(const Backward& b, double measured, double threshold, std::string message) {
   Finding f;
   f.code = "WP-GRD-009";
+  f.op = b.op.name;
+  f.place = b.place;
   f.measured = measured;
   f.threshold = threshold;
   f.message = std::move(message);
   f.advice = "Move the matrix, or use a smooth loss.";
   b.find(std::move(f));
 }
-
-}  // namespace
 
 Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size) : b_(b), c_(c) {
   const Unrecorded here;

@@ -39,6 +39,8 @@ Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small);
 // How many terms of the series are used.
 int terms_for(const Backward& b);
 
+// The gradient is a subgradient (WP-GRD-009).
+void find_kink(const Backward& b, double measured, double threshold, std::string message);
 // A cotangent of values alone, with ties levelled: a kink is a finding.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what);
 // The values with ties made exact.

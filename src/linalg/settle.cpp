@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/member.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/context.hpp"
@@ -110,6 +111,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
   for (const Verdict& v : state->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
   const Diagnosis d(std::move(state));
   c.beside().diagnosis = d;
+  keep_conditions(c);
   if (c.diagnosed) return;
   for (std::size_t i = 0; i < c.out.size() && finite_answers; ++i) report_overflow(c, *d.state(), i);
   for (const Trouble& trouble : troubles) {

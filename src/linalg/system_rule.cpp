@@ -1,5 +1,6 @@
 #include "linalg/system_rule.hpp"
 
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/stack.hpp"
 #include "ops/dispatch.hpp"
@@ -91,6 +92,7 @@ SystemCotangents kept_cotangents(const Tensor& a, const Tensor& b, const Tensor&
 }
 
 SystemCotangents system_cotangents(const Backward& b, const Tensor& right) {
+  find_lost_digits(b);
   const bool inverse = !right.defined(), vector = !inverse && right.ndim() == 1;
   const Tensor &a = b.in[0], x = as_columns(b.out[0], vector), g = as_columns(b.g(), vector);
   SystemCotangents c;

@@ -51,9 +51,9 @@ void without_far_stairs(const Op& op, Sample& s) {
   for (Tensor& t : s.in) t = t[{near}];
 }
 
-// exp of [0 1e300; 0 0] is fine, its derivatives are beyond the largest number.
+// exp of [0 1e300; 0 0] is fine, its derivatives are beyond the largest number; so are those of 1/‖A⁻¹‖ at 1e-150.
 bool overflows(const Op& op, const Sample& s) {
-  return op.name == "expm" && s.covers == "nilpotent";
+  return (op.name == "expm" && s.covers == "nilpotent") || (op.name == "rcond" && s.covers == "badly scaled");
 }
 
 class Derivative : public testing::TestWithParam<const Op*> {};

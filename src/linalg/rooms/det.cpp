@@ -2,6 +2,7 @@
 
 #include "linalg/determinant.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
@@ -112,6 +113,7 @@ Tensors vjp_slogdet(const Backward& b) {
     g = g.defined() ? add(g, turn) : turn;
   }
   if (!g.defined()) return {zeros_for(b.facts[0])};
+  find_lost_digits(b);
   const Tensor inverse = inverse_of_regular(b.in[0], g, "detect");
   return {multiply(each(g), adjoint(inverse))};
 }

@@ -4,6 +4,7 @@
 #include "linalg/each.hpp"
 #include "linalg/hermitian.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -63,6 +64,7 @@ void forward(Call& c) {
 
 // log det has the derivative A⁻¹.
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const Tensor a = meant_hermitian(b.in[0], b.attr(0));
   const Tensor inverse = inverse_of_regular(a, b.g(), "symmetric");
   return {hermitian_cotangent(multiply(each(b.g()), inverse), b.attr(0))};

@@ -3,7 +3,9 @@
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/scaled_condition.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/system_rule.hpp"
 #include "ops/derivative.hpp"
@@ -86,6 +88,7 @@ struct Minimiser {
     v.forward_error = u / v.rcond;
     v.digits = digits_of(v.forward_error, u);
     v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+    if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
     return v;
   }
 
@@ -170,6 +173,7 @@ SystemCotangents full_cotangents(const Backward& b, const Tensor& a, const Tenso
 }
 
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const bool vector = b.shape(1).size() == 1;
   const Tensor &a = b.in[0], right = as_columns(b.in[1], vector), x = as_columns(b.out[0], vector),
                g = as_columns(b.g(), vector);

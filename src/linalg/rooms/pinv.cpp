@@ -1,7 +1,9 @@
 #include <cmath>
 
 #include "linalg/kept.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/scaled_condition.hpp"
 #include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -27,7 +29,8 @@ void infer(Call& c) {
 }
 
 template <class T>
-void run(const Tensor& a, const Factors* factors, Cutoff cutoff, Diagnosis::State& state, const Result& out) {
+void run(const Tensor& a, const Factors* factors, Cutoff cutoff, double u, Diagnosis::State& state,
+         const Result& out) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
   const Stack<T> stack(a, state.batch);
@@ -47,6 +50,8 @@ void run(const Tensor& a, const Factors* factors, Cutoff cutoff, Diagnosis::Stat
       }
       const double least = cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0]);
       v.kept = svd.rank(least);
+      if (v.kept > 0 && svd.sigma()[static_cast<std::size_t>(v.kept - 1)] < std::sqrt(u) * svd.sigma()[0])
+        v.rcond = scaled_rcond<T>(m, n, stack[i], v.kept);
       svd.apply(svd.truncated(least), m, {identity.data(), m, 1}, {to, m, 1});
     });
   });
@@ -60,7 +65,7 @@ void forward(Call& c) {
   const Cutoff cutoff = cutoff_of(c, 0, c.key, longest);
   const Tensor a = brought(x, work);
   Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), cutoff, *state, out); });
+  with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), cutoff, round_off(c.key), *state, out); });
   out.finish();
   c.beside().residuals = {kept_values(state->batch, state->verdicts)};
   settle(c, std::move(state), policy_of(c, 2), "Look at the matrix: its singular values could not be found.");
@@ -75,6 +80,7 @@ void flow(const FlowQuery& q, Visit visit) {
 // F = A⁺ where no singular value was dropped: dF = −F dA F + F Fᴴ dAᴴ (1 − A F) + (1 − F A) dAᴴ Fᴴ F (Golub & Pereyra
 // 1973); else by the function of singular values that ran.
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const Tensor &a = b.in[0], &f = b.out[0], &kept = b.residuals[0], turned = adjoint(b.g()), fh = adjoint(f);
   const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back(), k = std::min(m, n);
   if (k == 0) return {zeros_for(b.facts[0])};

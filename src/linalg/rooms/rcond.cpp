@@ -4,7 +4,11 @@
 #include "kernels/lu.hpp"
 #include "kernels/modular.hpp"
 #include "linalg/each.hpp"
+#include "linalg/quotients.hpp"
+#include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp {
 extern const Op op_linalg_rcond;
@@ -20,13 +24,14 @@ void infer(Call& c) {
   c.output(real_of(c.key), batch_of(c.in[0]));
 }
 
-// 1/(‖A‖₁‖A⁻¹‖₁) from the factors; the norm of the inverse is an estimate from below (Higham 1988).
+// 1/(‖A‖₁‖A⁻¹‖₁) from the factors; the norm of the inverse is an estimate from below (Higham 1988), attained by w.
 template <class T>
-double reciprocal(const Dense<T>& given, Verdict& v) {
+double reciprocal(const Dense<T>& given, Verdict& v, T* w) {
   const std::int64_t n = given.n;
   if (n == 0) return HUGE_VAL;
   Dense<T> a = given;
   a.shift(scaling_exponent(a));
+  const Dense<T> scaled = a;
   const double norm = a.norm1();
   std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
   v.method = Method::lu;
@@ -35,11 +40,12 @@ double reciprocal(const Dense<T>& given, Verdict& v) {
     const auto solve = [&](T* x, kernels::Form form) {
       kernels::lu_solve<T>(form, n, 1, a.view(), pivots.data(), {x, 1, 1});
     };
-    const double inverse =
-        kernels::inverse_norm<T>(
-            n, [&](T* x) { solve(x, kernels::Form::plain); }, [&](T* x) { solve(x, kernels::Form::adjoint); })
-            .estimate;
+    const auto found = kernels::inverse_norm<T>(
+        n, [&](T* x) { solve(x, kernels::Form::plain); }, [&](T* x) { solve(x, kernels::Form::adjoint); });
+    const double inverse = found.estimate;
     result = std::isfinite(inverse) && inverse > 0 ? 1 / norm / inverse : 0;
+    const Dense<T> back = scaled * Dense<T>(n, 1, {found.vector.data(), 1, 1});
+    if (result > 0) std::copy(back.data.begin(), back.data.end(), w);
   }
   if (result < 1e3 * static_cast<double>(n) * Dense<T>::u && n <= kExact) {
     v.exactly_singular = kernels::exactly_singular<T>(n, given.view());
@@ -50,10 +56,51 @@ double reciprocal(const Dense<T>& given, Verdict& v) {
 
 void forward(Call& c) {
   const Advice advice{policy_of(c, 0), "Look at the matrix.", false};
-  for_each_matrix(c, advice, []<class T>(Job<T>& job) {
+  Dims shape = c.in[0].shape();
+  shape.pop_back();
+  const std::int64_t n = shape.back();
+  const Tensor w = Tensor::adopt(detail::make_node(working_dtype(c.key, n), shape));
+  with_float(w.dtype(), [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(w.node()->data), w.size(), T(1)); });
+  for_each_matrix(c, advice, [&]<class T>(Job<T>& job) {
     using R = typename Dense<T>::Real;
-    *job.template to<R>() = static_cast<R>(reciprocal(job.matrix(), job.verdict));
+    T* const own = reinterpret_cast<T*>(w.node()->data) + job.member * n;
+    *job.template to<R>() = static_cast<R>(reciprocal(job.matrix(), job.verdict, own));
   });
+  c.beside().residuals = {brought(w, c.key)};
+}
+
+// ‖A‖₁ and its derivative, of columns that tie an even share: a subgradient.
+struct ColumnNorm {
+  Tensor value, slope;
+  explicit ColumnNorm(const Tensor& a) : value(matrix_norm(a, {.ord = 1})) {
+    const Tensor mark = unrecorded([&] {
+      const Tensor sums = sum(abs(a), {.axis = -2, .keepdims = true});
+      return equal(sums, max(sums, {.axis = -1, .keepdims = true}));
+    });
+    const Tensor share = sum(astype(mark, value.dtype()), {.axis = -1, .keepdims = true});
+    slope = multiply(sign(a), where(mark, divide(1.0, share), 0.0));
+  }
+};
+
+// r = ‖w‖₁/(‖A‖₁‖y‖₁), y = A⁻¹w, with the w that attained the estimate: dr/r = −d‖A‖₁/‖A‖₁ − d‖y‖₁/‖y‖₁, dy = −A⁻¹dA
+// y. The distance to the singular matrices has a kink where it is 0.
+Tensors vjp(const Backward& b) {
+  if (b.in[0].size() == 0) return {zeros_for(b.facts[0])};
+  const auto n = static_cast<double>(b.shape(0).back());
+  const double least = 4 * n * round_off(working_dtype(b.dtype(0), b.shape(0).back()));  // 0 to within rounding
+  const Tensor singular = unrecorded([&] { return less_equal(b.out[0], least); });
+  if (any_true(singular))
+    find_kink(b, 0, 0, "the matrix is singular, and rcond has a kink there: the gradient is the subgradient 0.");
+  const Tensor scale = each(unrecorded([&] { return scale_of(b.in[0]); })), w = column(b.residuals[0]);
+  const Tensor a = where(each(singular), identity(b.in[0].shape().back(), b.dtype(0)), divide(b.in[0], scale));
+  const Tensor y = diagnosed::solve(a, w, {.if_ill = "ignore"}).value;
+  const Tensor size = sum(abs(y), {.axis = {-2, -1}, .keepdims = true});
+  const Tensor z = diagnosed::solve(adjoint(a), sign(y), {.if_ill = "ignore"}).value;
+  const ColumnNorm norm(a);
+  const Tensor r = divide(divide(sum(abs(w), {.axis = {-2, -1}, .keepdims = true}), each(norm.value)), size);
+  const Tensor own =
+      subtract(matmul(multiply(z, r), adjoint(divide(y, size))), multiply(norm.slope, divide(r, each(norm.value))));
+  return {where(each(singular), 0, multiply(each(b.g()), divide(own, scale)))};
 }
 
 std::vector<Sample> samples() {
@@ -86,7 +133,9 @@ const Op op_linalg_rcond = of_matrices({
     .attrs = {policy_attr()},
     .infer = infer,
     .forward = forward,
-    .no_derivative = "it is an estimate; cond has a derivative.",
+    .vjp = vjp,
+    .saves_inputs = 1,
+    .saves_outputs = 1,
     .branches = {"a batch", "singular: 0", "nearly singular", "far from 1", "badly scaled", "empty: inf",
                  "not finite"},
     .samples = samples,

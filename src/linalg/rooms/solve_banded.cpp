@@ -2,6 +2,7 @@
 #include "kernels/condition.hpp"
 #include "linalg/banded.hpp"
 #include "linalg/judgement.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/members.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
@@ -114,6 +115,7 @@ Tensor stacked(std::vector<Tensor> rows) {
 // Row r of Aᴴ's band is conj(row l + u − r of A's) moved by r − l. Of A's row r the cotangent is −Σ gᵢ conj(xⱼ) with
 // i = j + r − u.
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const std::int64_t l = b.attr(0).integer(), u = b.attr(1).integer();
   const bool vector = b.shape(1).size() == 1;
   const Tensor &ab = b.in[0], g = as_columns(b.g(), vector), x = as_columns(b.out[0], vector);

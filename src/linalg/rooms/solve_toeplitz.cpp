@@ -1,4 +1,5 @@
 #include "base/text.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/members.hpp"
 #include "linalg/refine.hpp"
 #include "linalg/rules.hpp"
@@ -109,6 +110,7 @@ Tensor diagonal_sums(const Tensor& x) {
 
 // Tᴴ has the first column conj(r) and the first row conj(c).
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const bool vector = b.shape(1).size() == 1, given = b.in.size() > 2 && b.in[2].defined();
   const Tensor &c = b.in[0], g = as_columns(b.g(), vector), x = as_columns(b.out[0], vector);
   const std::int64_t n = c.shape().back();

@@ -1,3 +1,4 @@
+#include "linalg/lost_digits.hpp"
 #include "linalg/members.hpp"
 #include "linalg/refine.hpp"
 #include "linalg/rules.hpp"
@@ -77,6 +78,7 @@ void flow(const FlowQuery& q, Visit visit) {
 
 // Of b A⁻ᴴ g, of the triangle −(A⁻ᴴ g) xᴴ; where Aᴴ is solved with, A has the adjoint of that.
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const bool lower = b.attr(0).flag(), turned = b.attr(1).flag(), unit = b.attr(2).flag();
   const bool vector = b.shape(1).size() == 1;
   std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());

@@ -1,0 +1,66 @@
+// Cotangents as −A⁻ᴴ g xᴴ have two factors that change by about κ u, relative to their size, when A changes in its
+// last digit (Higham 2002, theorem 7.2): κ is the condition after equilibration, which units do not change.
+#include "linalg/lost_digits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "linalg/stack.hpp"
+#include "linalg/verdict.hpp"
+
+namespace wp::linalg {
+namespace {
+
+bool ill(const Verdict& v, double u) {
+  const bool regularised = v.method == Method::pinv || v.method == Method::ridge;
+  return v.status <= Status::singular && !regularised && v.rcond < std::sqrt(u);
+}
+
+}  // namespace
+
+void keep_conditions(const Call& c) {
+  Call::Aside& aside = c.beside();
+  const Diagnosis::State* const s = aside.diagnosis.state();
+  if (!s || aside.keepsake || !is_floating(c.in[0].dtype())) return;
+  const double u = round_off(c.in[0].dtype());
+  if (std::any_of(s->verdicts.begin(), s->verdicts.end(), [u](const Verdict& v) { return ill(v, u); }))
+    aside.keepsake = std::make_shared<const std::vector<Verdict>>(s->verdicts);
+}
+
+void find_lost_digits(const Backward& b) {
+  if (!b.keepsake) return;
+  const auto& all = *static_cast<const std::vector<Verdict>*>(b.keepsake);
+  const double u = round_off(b.dtype(0));
+  Finding f;
+  f.code = "WP-GRD-012";
+  f.op = b.op.name;
+  f.place = b.place;
+  f.threshold = 1 / std::sqrt(u);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!ill(all[i], u)) continue;
+    if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
+    ++f.count;
+    if (f.worst_member < 0 || all[i].rcond < all[static_cast<std::size_t>(f.worst_member)].rcond)
+      f.worst_member = static_cast<std::int64_t>(i);
+  }
+  if (f.count == 0) return;
+  f.measured = 1 / all[static_cast<std::size_t>(f.worst_member)].rcond;
+  const double left = -std::log10(2 * u * f.measured), most = std::floor(-std::log10(u));
+  std::string whose = "the matrix";
+  if (all.size() > 1) {
+    whose = say("matrix ", f.worst_member, " of ", all.size());
+    if (f.count > 1) whose += say(" (the worst of ", f.count, ")");
+  }
+  char condition[32];
+  std::snprintf(condition, sizeof condition, "%.2g", f.measured);
+  f.message = say(whose, " has condition ", condition, " after scaling: if it is known to the last digit only, ",
+                  left >= 1 ? say("about ", std::lround(std::floor(left)), " of ", std::lround(most)) : "none",
+                  " of the gradient's digits are determined.");
+  f.advice =
+      "Add a ridge, drop small singular values (pinv with rtol), or change the parameters to ones of better "
+      "condition; in float32: compute in float64.";
+  b.find(std::move(f));
+}
+
+}  // namespace wp::linalg
