@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "cli/doctor.hpp"
 #include "cli/show.hpp"
 #include "wellposed/wellposed.hpp"
@@ -131,6 +132,32 @@ void gradients(Show& show) {
   show(tape.gradient(sum(where(greater(x, 0), log(x), 0)), x));
 }
 
+void sources(Show& show) {
+  show.words("An assertion stands before what follows it, and names the cause: log(0), element 2.");
+  const auto process_tensor = [](const Tensor& t) { return assert_finite(log(t), "log of the input") * 2; };
+  try {
+    show(process_tensor({1.0, 2.0, 0.0, 4.0}));
+  } catch (const NonFiniteError& error) {
+    show(error.what());
+  }
+  show.words("A trace keeps the calls; blame goes back from the loss to the row of the data set, shuffled or not.");
+  const Trace trace;
+  Tensor table = ones({10000, 5});
+  table[{7311, 4}] = -1.0;
+  const Tensor data = with_rows(table, "data");
+  const Tensor batch = take(data, Tensor{12, 7311, 40}, {.axis = 0});
+  const Tensor loss = mean(tanh(log(batch)));
+  show(wp::blame(loss).text());
+  show.words("The traced calls again in 32 digits: who lost the digits of this variance?");
+  const Tensor x = astype(Tensor{1000.1, 1000.2, 1000.3}, f32);
+  const Tensor variance = mean(square(x)) - square(mean(x));
+  show(replay().text());
+  show.words("The smallest part of the data that still fails:");
+  const auto fails = [](const Tensor& rows) { return static_cast<bool>(any(rows < 0)); };
+  const Bisection found = bisect(table, fails);
+  show(say("row ", found.rows[0], " of ", table.shape(0), ", after ", found.tries, " tries"));
+}
+
 void files(Show& show) {
   show.words("Files are whole or not there, and none is trusted: this one is cut short after it was written.");
   const std::string name = "wellposed-tour-" + std::to_string(getpid()) + ".npy";
@@ -158,6 +185,7 @@ std::span<const Chapter> chapters() {
                                       {"An Inf, and where it came from", blame},
                                       {"An inverse that refuses, and says why", inverse},
                                       {"Gradients that are right, or say why they cannot be", gradients},
+                                      {"The source: which op, which element, which row", sources},
                                       {"Files that lie", files},
                                       {"This machine", machine}};
   return table;
