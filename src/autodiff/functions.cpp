@@ -38,6 +38,39 @@ struct Recorded {
   }
 };
 
+// Tangents from ways back, one per element of the results: ⟨its gradient, v⟩. Slow, but a way back does not mind in
+// which basis a direction splits repeated singular values. None: a result is complex, or the function has a kink
+// there.
+std::optional<JvpResults> jvp_by_elements(const TensorsFunction& f, const std::vector<Tensor>& x,
+                                          const std::vector<Tensor>& v, const Place& place) {
+  const Recorded r(f, x, true);
+  JvpResults out;
+  for (std::size_t k = 0; k < r.values.size(); ++k) {
+    const Tensor& y = r.values[k];
+    if (!is(y.dtype(), kinds::real_floating)) return std::nullopt;
+    const Tensor seeds = eye(y.size(), {.dtype = y.dtype()});
+    Tensors elements;
+    for (std::int64_t e = 0; e < y.size(); ++e) {
+      const Tensor seed = reshape(seeds[{e}], y.shape());
+      const std::vector<Tensor> g = r.tape->gradient({.targets = {&y, 1},
+                                                      .seeds = {&seed, 1},
+                                                      .sources = r.x,
+                                                      .zero_unconnected = true,
+                                                      .place = place,
+                                                      .function = "jvp"});
+      Tensor sum_of = zeros({}, {.dtype = y.dtype()});
+      for (std::size_t i = 0; i < g.size(); ++i)
+        if (v[i].defined()) sum_of = sum_of + astype(sum(real(multiply(conj(g[i]), v[i]))), y.dtype());
+      elements.push_back(sum_of);
+    }
+    for (const Finding& found : r.tape->findings())
+      if (found.code == "WP-GRD-009") return std::nullopt;
+    out.tangents.push_back(elements.empty() ? zeros_like(y) : reshape(stack(elements), y.shape()));
+  }
+  out.values = r.values;
+  return out;
+}
+
 }  // namespace
 
 JvpResults jvp(const TensorsFunction& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v,
@@ -50,9 +83,18 @@ JvpResults jvp(const TensorsFunction& f, const std::vector<Tensor>& x, const std
       raise<ShapeError>(
           "WP-SHP-001", "jvp",
           say("a direction ", v[i].shape(), " must have the shape of its argument ", x[i].shape(), "."));
-  autodiff::Pushed p = autodiff::pushed(f, x, v);
-  for (const Tensor& t : p.tangents) escape(t, "jvp", Counts::made_and_given, where);
-  return {std::move(p.values), std::move(p.tangents)};
+  JvpResults out;
+  try {
+    autodiff::Pushed p = autodiff::pushed(f, x, v);
+    out = {std::move(p.values), std::move(p.tangents)};
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-011") throw;
+    std::optional<JvpResults> found = jvp_by_elements(f, x, v, where);
+    if (!found) throw;
+    out = std::move(*found);
+  }
+  for (const Tensor& t : out.tangents) escape(t, "jvp", Counts::made_and_given, where);
+  return out;
 }
 JvpResult jvp(const TensorFunction& f, const Tensor& x, const Tensor& v, std::source_location where) {
   JvpResults p = jvp(many(f), {x}, {v}, where);

@@ -148,4 +148,28 @@ TEST(ImplicitRoot, DifferentiatesASquareRootFoundByNewton) {
   const Tensor h = outer.gradient(sum(g), a);
   EXPECT_NEAR(values(h)[1], -0.25 * std::pow(9.0, -1.5), 1e-15);
 }
+
+// At a tie a direction has its own basis, and forward rules know only that of the vectors: the way back is taken.
+TEST(Jvp, FollowsDirectionsThatSplitATieInAnotherBasis) {
+  const Tensor a{{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}},
+      v{{0.3, 1.0, -0.5}, {1.0, -0.7, 0.2}, {-0.5, 0.2, 0.9}};
+  const TensorFunction rebuilt = [](const Tensor& x) {
+    const auto f = linalg::svd(x);
+    return matmul(f.U * f.S, f.Vh);
+  };
+  const TensorFunction squared = [](const Tensor& x) {
+    const auto f = linalg::eigh(x);
+    return matmul(f.eigenvectors * square(f.eigenvalues), matrix_transpose(f.eigenvectors));
+  };
+  EXPECT_LT(max(abs(jvp(rebuilt, a, v).tangent - v)).item<double>(), 1e-12);
+  EXPECT_LT(max(abs(jvp(squared, a, v).tangent - (matmul(a, v) + matmul(v, a)))).item<double>(), 1e-12);
+  // Where the function has no derivative the refusal stands: vectors, and the kink of the largest value.
+  EXPECT_THROW(jvp([](const Tensor& x) { return linalg::svd(x).U; }, a, v), GradientError);
+  EXPECT_THROW(jvp(
+                   [](const Tensor& x) {
+                     return sum(linalg::svd(x).S[{wp::slice(0, 1)}] * linalg::svd(x).U[{0, 0}]);
+                   },
+                   a, v),
+               GradientError);
+}
 }  // namespace
