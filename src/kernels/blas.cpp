@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/each_float.hpp"
 #include "kernels/gate.hpp"
 
 using Int = int;  // Fortran INTEGER
@@ -230,10 +231,7 @@ T dot(std::int64_t n, const T* x, std::int64_t x_stride, const T* y, std::int64_
   template void gemm(std::int64_t, std::int64_t, std::int64_t, T, Matrix<const T>, Matrix<const T>, T, Matrix<T>); \
   template void gemv(std::int64_t, std::int64_t, T, Matrix<const T>, const T*, std::int64_t, T, T*, std::int64_t); \
   template T dot(std::int64_t, const T*, std::int64_t, const T*, std::int64_t);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 std::string core_name() {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/each_float.hpp"
 #include "kernels/residual.hpp"
 #include "simd/float_state.hpp"
 
@@ -162,10 +163,7 @@ bool certified_errors(std::int64_t n, std::int64_t k, View<T> a, View<Wide<T>> r
   template std::optional<Contraction> contraction(std::int64_t, View<T>, View<Wide<T>>);                          \
   template bool certified_errors(std::int64_t, std::int64_t, View<T>, View<Wide<T>>, const Contraction&, View<T>, \
                                  View<T>, View<T>, double*);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

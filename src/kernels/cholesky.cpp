@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/few.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/packing.hpp"
@@ -147,10 +148,7 @@ void cholesky_inverse(std::int64_t n, View<T> l, T* inverse, std::int64_t row) {
   template std::int64_t cholesky_factor(std::int64_t, MutableView<T>);               \
   template void cholesky_solve(std::int64_t, std::int64_t, View<T>, MutableView<T>); \
   template void cholesky_inverse(std::int64_t, View<T>, T*, std::int64_t);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

@@ -1,4 +1,5 @@
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -239,10 +240,7 @@ InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state
   template Norms norms(std::int64_t, std::int64_t, View<T>);             \
   template void inverse_norm_starts(std::int64_t, T*, T*, std::int64_t); \
   template InverseNorm<T> estimate_inverse_norm(std::int64_t, Apply<T>, void*, const Starts<T>&);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 
 namespace wp::kernels {
 namespace {
@@ -249,10 +250,7 @@ bool scale(std::int64_t m, std::int64_t n, View<T> a, const int* rows, const int
   template bool needs_scaling(std::int64_t, std::int64_t, const Survey<T>&);                 \
   template int prescale_exponent(std::int64_t, std::int64_t, View<T>);                       \
   template bool scale(std::int64_t, std::int64_t, View<T>, const int*, const int*, T*);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 template bool scale(std::int64_t, std::int64_t, View<float>, const int*, const int*, double*);
 template bool scale(std::int64_t, std::int64_t, View<std::complex<float>>, const int*, const int*,

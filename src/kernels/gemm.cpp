@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/scan.hpp"
 #include "wellposed/dtype.hpp"
@@ -260,10 +261,7 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> b, 
 #define WP_INSTANTIATE(T)                                                                                    \
   template void gemm(std::int64_t, std::int64_t, std::int64_t, View<T>, View<T>, MutableView<T>, Into, Part, \
                      std::atomic<bool>*);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 WP_INSTANTIATE(std::uint32_t)
 WP_INSTANTIATE(std::uint64_t)
 #undef WP_INSTANTIATE

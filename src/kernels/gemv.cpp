@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/gemm.hpp"
 #include "simd/gemm.hpp"
 
@@ -113,10 +114,7 @@ void gemv(std::int64_t m, std::int64_t k, View<T> a, const T* x, std::int64_t x_
 }
 
 #define WP_INSTANTIATE(T) template void gemv(std::int64_t, std::int64_t, View<T>, const T*, std::int64_t, T*, bool);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 WP_INSTANTIATE(std::uint32_t)
 WP_INSTANTIATE(std::uint64_t)
 #undef WP_INSTANTIATE

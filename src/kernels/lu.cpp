@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/few.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/quotient.hpp"
@@ -205,10 +206,7 @@ typename RealOf<T>::type lu_growth(std::int64_t m, std::int64_t n, View<T> lu,
   template void lu_inverse(std::int64_t, View<T>, const std::int64_t*, T*, std::int64_t);                 \
   template RealOf<T>::type largest(std::int64_t, std::int64_t, View<T>, Part);                            \
   template RealOf<T>::type lu_growth(std::int64_t, std::int64_t, View<T>, RealOf<T>::type);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

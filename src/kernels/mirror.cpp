@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/numbers.hpp"
 #include "simd/pack.hpp"
 #include "simd/transpose.hpp"
@@ -130,10 +131,7 @@ Mirrored mirror(std::int64_t n, View<T> a, Side side, T* to, std::int64_t row) {
 }
 
 #define WP_INSTANTIATE(T) template Mirrored mirror(std::int64_t, View<T>, Side, T*, std::int64_t);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/dependency.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/echelon.hpp"
 
 namespace wp::kernels {
@@ -90,10 +91,7 @@ double Ratio::value() const {
   template bool exactly_singular(std::int64_t, View<T>);                 \
   template std::int64_t exact_rank(std::int64_t, std::int64_t, View<T>); \
   template std::optional<Dependency> exact_dependency(std::int64_t, std::int64_t, View<T>);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

@@ -1,5 +1,6 @@
 #include "kernels/norms.hpp"
 
+#include "kernels/each_float.hpp"
 #include "wellposed/dtype.hpp"
 
 namespace wp::kernels {
@@ -29,10 +30,7 @@ typename RealPart<T>::type norm_p(const T* x, std::int64_t n, double p) {
 }
 
 #define WP_INSTANTIATE(T) template typename RealPart<T>::type norm_p(const T*, std::int64_t, double);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

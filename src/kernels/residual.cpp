@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "simd/isa.hpp"
 
 namespace wp::kernels {
@@ -229,10 +230,7 @@ void residual(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T>
 #define WP_INSTANTIATE(T)                                                                                  \
   template void residual(std::int64_t, std::int64_t, std::int64_t, View<T>, View<T>, View<T>, View<T>, T*, \
                          typename RealOf<T>::type*);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

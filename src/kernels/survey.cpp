@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/scan.hpp"
 #include "simd/pack.hpp"
@@ -143,10 +144,7 @@ R largest_of_lines(std::int64_t m, std::int64_t n, const R* a, std::int64_t row,
 #define WP_INSTANTIATE(T)   \
   template class Survey<T>; \
   template bool all_finite(std::int64_t, std::int64_t, View<T>);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 template float largest_of_lines(std::int64_t, std::int64_t, const float*, std::int64_t, Part);
 template double largest_of_lines(std::int64_t, std::int64_t, const double*, std::int64_t, Part);

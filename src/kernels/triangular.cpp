@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/pool.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/few.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/quotient.hpp"
@@ -203,10 +204,7 @@ void invert_triangular(Triangle triangle, std::int64_t n, MutableView<T> a) {
 #define WP_INSTANTIATE(T)                                                                        \
   template void solve_triangular(Triangle, std::int64_t, std::int64_t, View<T>, MutableView<T>); \
   template void invert_triangular(Triangle, std::int64_t, MutableView<T>);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::kernels

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/cholesky.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/lu.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/residual.hpp"
@@ -154,10 +155,7 @@ typename System<T>::Scaled System<T>::determinant() const {
   template Verdict System<T>::first_solve(std::int64_t, kernels::MutableView<T>);       \
   template Verdict System<T>::inverse(T*, std::int64_t) const;                          \
   template System<T>::Scaled System<T>::determinant() const;
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

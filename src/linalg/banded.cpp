@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/residual.hpp"
 #include "linalg/judgement.hpp"
@@ -199,10 +200,7 @@ Verdict Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool a
 #define WP_INSTANTIATE(T)                                    \
   template Band narrow_band(std::int64_t, kernels::View<T>); \
   template class Banded<T>;
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
 
@@ -91,10 +92,7 @@ bool eigen(const Dense<T>& a, std::vector<typename Dense<T>::Real>& w, Dense<T>&
   template int scaling_exponent(const Dense<T>&, bool);          \
   template bool solve_in_place(Dense<T>, Dense<T>&);             \
   template bool eigen(const Dense<T>&, std::vector<Dense<T>::Real>&, Dense<T>&);
-WP_DENSE(float)
-WP_DENSE(double)
-WP_DENSE(complex64)
-WP_DENSE(complex128)
+WP_FOR_FLOATS(WP_DENSE)
 #undef WP_DENSE
 
 }  // namespace wp::linalg

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/jacobi.hpp"
@@ -71,10 +72,7 @@ EigenResult hermitian_eigen(std::int64_t n, Hermitian<T>& h, bool high, typename
 
 #define WP_INSTANTIATE(T) \
   template EigenResult hermitian_eigen<T>(std::int64_t, Hermitian<T>&, bool, typename Hermitian<T>::Real*, T*);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/system.hpp"
@@ -146,10 +147,7 @@ Verdict solve_factored(const Triangles<T>& a, std::int64_t k, T* x, bool keep) {
 #define WP_INSTANTIATE(T)       \
   template struct Triangles<T>; \
   template Verdict solve_factored<T>(const Triangles<T>&, std::int64_t, T*, bool);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

@@ -7,6 +7,7 @@
 
 #include "kernels/cholesky.hpp"
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "linalg/bounds.hpp"
 
@@ -89,10 +90,7 @@ Jacobi jacobi_definite(std::int64_t n, const T* h, bool always, typename RealOf<
 
 #define WP_INSTANTIATE(T) \
   template Jacobi jacobi_definite<T>(std::int64_t, const T*, bool, typename RealOf<T>::type*, T*);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
 #include "kernels/numbers.hpp"
@@ -255,10 +256,7 @@ Jacobi jacobi_indefinite(std::int64_t n, const T* h, bool always, typename RealO
 
 #define WP_INSTANTIATE(T) \
   template Jacobi jacobi_indefinite<T>(std::int64_t, const T*, bool, typename RealOf<T>::type*, T*);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(std::complex<float>)
-WP_INSTANTIATE(std::complex<double>)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

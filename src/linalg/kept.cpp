@@ -1,5 +1,6 @@
 #include "linalg/kept.hpp"
 
+#include "kernels/each_float.hpp"
 #include "linalg/solving.hpp"
 
 namespace wp::linalg {
@@ -48,10 +49,7 @@ std::int64_t KeptFor<T>::own(std::int64_t member) const {
 #define WP_INSTANTIATE(T)   \
   template class KeptIn<T>; \
   template class KeptFor<T>;
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

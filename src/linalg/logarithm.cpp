@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/each_float.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/exponential.hpp"
 
@@ -179,10 +180,7 @@ Dense<S> triangular_power(const Dense<S>& t, double exponent) {
 #define WP_LOGARITHM(S)                              \
   template Dense<S> triangular_log(const Dense<S>&); \
   template Dense<S> triangular_power(const Dense<S>&, double);
-WP_LOGARITHM(float)
-WP_LOGARITHM(double)
-WP_LOGARITHM(complex64)
-WP_LOGARITHM(complex128)
+WP_FOR_FLOATS(WP_LOGARITHM)
 #undef WP_LOGARITHM
 
 }  // namespace wp::linalg

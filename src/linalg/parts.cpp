@@ -1,4 +1,5 @@
 // The factors of a system as matrices.
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "linalg/system.hpp"
 
@@ -49,10 +50,7 @@ std::optional<typename System<T>::Parts> System<T>::parts() const {
 }
 
 #define WP_INSTANTIATE(T) template std::optional<System<T>::Parts> System<T>::parts() const;
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 
 namespace wp::linalg {
@@ -163,10 +164,7 @@ Dense<S> triangular_root(const Dense<S>& t, bool* exists) {
   template Dense<T> uncertainty(const Dense<T>&, const SchurForm<T>&);       \
   template Dense<T> triangular_root(const Dense<T>&, bool*);                 \
   template bool put_on_cut(Dense<T>&, const Dense<T>&);
-WP_SCHUR(float)
-WP_SCHUR(double)
-WP_SCHUR(complex64)
-WP_SCHUR(complex128)
+WP_FOR_FLOATS(WP_SCHUR)
 #undef WP_SCHUR
 template SchurForm<complex64> complex_form(const SchurForm<float>&);
 template SchurForm<complex128> complex_form(const SchurForm<double>&);

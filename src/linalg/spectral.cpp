@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/numbers.hpp"
 
@@ -148,10 +149,7 @@ Balanced<T>::Balanced(std::int64_t m, std::int64_t n, kernels::View<T> a)
 #define WP_INSTANTIATE(T)     \
   template class Spectral<T>; \
   template struct Balanced<T>;
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/residual.hpp"
 #include "linalg/judgement.hpp"
@@ -139,10 +140,7 @@ Verdict sylvester(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
 
 #define WP_INSTANTIATE(T) \
   template Verdict sylvester(std::int64_t, std::int64_t, kernels::View<T>, kernels::View<T>, T*, const Options&);
-WP_INSTANTIATE(float)
-WP_INSTANTIATE(double)
-WP_INSTANTIATE(complex64)
-WP_INSTANTIATE(complex128)
+WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

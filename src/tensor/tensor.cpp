@@ -1,4 +1,5 @@
 #include "wellposed/tensor.hpp"
+#include "kernels/each_float.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -328,10 +329,7 @@ WP_ITEM(std::uint8_t)
 WP_ITEM(std::uint16_t)
 WP_ITEM(std::uint32_t)
 WP_ITEM(std::uint64_t)
-WP_ITEM(float)
-WP_ITEM(double)
-WP_ITEM(complex64)
-WP_ITEM(complex128)
+WP_FOR_FLOATS(WP_ITEM)
 #undef WP_ITEM
 
 const void* Tensor::checked_data(DType wanted, Place where) const {

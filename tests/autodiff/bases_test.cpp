@@ -2,8 +2,7 @@
 // of the projector.
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "draws.hpp"
 #include "wellposed/gradcheck.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -12,15 +11,6 @@ using namespace wp;
 namespace la = linalg;
 using Function = std::function<Tensor(const Tensor&)>;
 
-Tensor normal(const Dims& shape, unsigned seed) {
-  std::mt19937_64 g(seed);
-  std::normal_distribution<double> d;
-  std::int64_t n = 1;
-  for (const std::int64_t k : shape) n *= k;
-  std::vector<double> v(static_cast<std::size_t>(n));
-  for (double& x : v) x = d(g);
-  return Tensor::from(v, shape);
-}
 Tensor complex_normal(const Dims& shape, unsigned seed) {
   return astype(normal(shape, seed), c128) + normal(shape, seed + 1000) * complex128(0, 1);
 }

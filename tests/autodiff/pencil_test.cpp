@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
+#include "draws.hpp"
 #include "wellposed/gradcheck.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -11,15 +11,6 @@ namespace {
 using namespace wp;
 namespace la = linalg;
 
-Tensor normal(const Dims& shape, unsigned seed) {
-  std::mt19937_64 g(seed);
-  std::normal_distribution<double> d;
-  std::int64_t n = 1;
-  for (const std::int64_t k : shape) n *= k;
-  std::vector<double> v(static_cast<std::size_t>(n));
-  for (double& x : v) x = d(g);
-  return Tensor::from(v, shape);
-}
 Tensor transposed(const Tensor& x) {
   return matrix_transpose(x);
 }

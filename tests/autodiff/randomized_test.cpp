@@ -1,8 +1,7 @@
 // Gradients of randomized_svd: of the computation that ran, with its draws.
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "draws.hpp"
 #include "wellposed/gradcheck.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -10,15 +9,6 @@ namespace {
 using namespace wp;
 namespace la = linalg;
 
-Tensor normal(const Dims& shape, unsigned seed) {
-  std::mt19937_64 g(seed);
-  std::normal_distribution<double> d;
-  std::int64_t n = 1;
-  for (const std::int64_t k : shape) n *= k;
-  std::vector<double> v(static_cast<std::size_t>(n));
-  for (double& x : v) x = d(g);
-  return Tensor::from(v, shape);
-}
 double relative(const Tensor& a, const Tensor& b) {
   const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
   return off / std::max(size, 1e-30);

@@ -1,8 +1,7 @@
 // Gradients through the Schur form, triangular and with 2 × 2 blocks.
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "draws.hpp"
 #include "wellposed/gradcheck.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -10,15 +9,6 @@ namespace {
 using namespace wp;
 namespace la = linalg;
 
-Tensor normal(const Dims& shape, unsigned seed) {
-  std::mt19937_64 g(seed);
-  std::normal_distribution<double> d;
-  std::int64_t n = 1;
-  for (const std::int64_t k : shape) n *= k;
-  std::vector<double> v(static_cast<std::size_t>(n));
-  for (double& x : v) x = d(g);
-  return Tensor::from(v, shape);
-}
 Tensor adjoint(const Tensor& x) {
   return matrix_transpose(conj(x));
 }

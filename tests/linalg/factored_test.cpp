@@ -39,20 +39,8 @@ struct Case {
   la::FactoredOptions options = {};
 };
 
-la::SolveOptions solve_options(const la::FactoredOptions& o) {
-  return {.if_ill = o.if_ill,
-          .ridge = o.ridge,
-          .noise = o.noise,
-          .shift = o.shift,
-          .assume = o.assume,
-          .refine = o.refine,
-          .certify = o.certify,
-          .min_digits = o.min_digits,
-          .names = o.names,
-          .accuracy = o.accuracy,
-          .method = o.method};
-}
-la::InvOptions inv_options(const la::FactoredOptions& o) {
+template <class Options>
+Options same_options(const la::FactoredOptions& o) {
   return {.if_ill = o.if_ill,
           .ridge = o.ridge,
           .noise = o.noise,
@@ -105,7 +93,7 @@ TEST(Factored, AnswersAreBitForBitThoseOfTheFunctionsThatFactorThemselves) {
     SCOPED_TRACE(say(c.name, " ", c.a.dtype(), " ", c.a.shape()));
     const std::int64_t n = c.a.shape().back();
     const la::Factored f = la::factored(c.a, c.options);
-    const la::SolveOptions o = solve_options(c.options);
+    const la::SolveOptions o = same_options<la::SolveOptions>(c.options);
     const std::vector<Tensor> right = {random({n}, c.a.dtype(), 3), random({n, 5}, c.a.dtype(), 4),
                                        random({2, n, 9}, f64, 5), random({n, 2}, c128, 6)};
     for (const Tensor& b : right) {
@@ -114,7 +102,7 @@ TEST(Factored, AnswersAreBitForBitThoseOfTheFunctionsThatFactorThemselves) {
       EXPECT_TRUE(same_bits(kept.value, fresh.value));
       EXPECT_EQ(kept.diagnosis.json(), fresh.diagnosis.json());
     }
-    EXPECT_TRUE(same_bits(f.inv(), la::inv(c.a, inv_options(c.options))));
+    EXPECT_TRUE(same_bits(f.inv(), la::inv(c.a, same_options<la::InvOptions>(c.options))));
     if (c.options.assume != "detect" || c.options.method != "auto" || c.options.shift != 0) continue;
     if (c.options.if_ill == "pinv" || c.options.if_ill == "ridge") continue;  // not what det does
     EXPECT_TRUE(same_bits(f.det(), la::det(c.a, {.if_ill = c.options.if_ill})));
