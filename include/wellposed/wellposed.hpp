@@ -19,6 +19,7 @@
 #include "wellposed/plot.hpp"
 #include "wellposed/progress.hpp"
 #include "wellposed/random.hpp"
+#include "wellposed/record.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"
 #include "wellposed/version.hpp"

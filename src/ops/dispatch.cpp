@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "ops/witness.hpp"
 
 namespace wp {
+
+constinit std::atomic<Witness*> witness{nullptr};
+
 namespace {
 
 struct Enter {  // errors and allocations name the call that runs
@@ -77,23 +81,39 @@ void tell_after(Listener* l, Call& c) {
   l->observer->after(c);
 }
 
-void execute(Call& c) {
-  Context& context = wp::context();
-  const Enter enter(context, c);
-  if (context.rule) [[unlikely]]
-    c.running.place = context.rule->place;
-  const Op& op = c.op;
-  check_arguments(c);
+inline void run(Call& c, Context& context) {
   if (context.listeners) [[unlikely]]
     tell_before(context.listeners, c);
-  op.infer(c);
-  op.forward(c);
+  c.op.infer(c);
+  c.op.forward(c);
   if ((c.status.bits & simd::Status::nonfinite) || noted(c.in)) [[unlikely]] {
     context.saw_nonfinite = true;
     if (context.level != CheckLevel::off) check_call(c);
   }
   if (context.listeners) [[unlikely]]
     tell_after(context.listeners, c);
+}
+
+[[gnu::noinline]] void run_witnessed(Call& c, Context& context, Witness& w) {
+  w.before(c);
+  try {
+    run(c, context);
+  } catch (...) {
+    w.left(c);
+    throw;
+  }
+  w.after(c);
+}
+
+void execute(Call& c) {
+  Context& context = wp::context();
+  const Enter enter(context, c);
+  if (context.rule) [[unlikely]]
+    c.running.place = context.rule->place;
+  check_arguments(c);
+  if (Witness* const w = witness.load(std::memory_order_acquire)) [[unlikely]]
+    return run_witnessed(c, context, *w);
+  run(c, context);
 }
 
 }  // namespace
