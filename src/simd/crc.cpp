@@ -32,28 +32,17 @@ bool detect() noexcept {
 
 const bool has_crc_instruction = detect();
 
-std::uint32_t crc32c(const void* bytes, std::size_t count, std::uint32_t before) noexcept {
+std::uint32_t crc32c(const void* bytes, std::size_t count) noexcept {
   const auto* at = static_cast<const unsigned char*>(bytes);
-  std::uint32_t c = ~before;
+  std::uint32_t c = 0xFFFFFFFFU;
   for (std::size_t i = 0; i < count; ++i) c = table[(c ^ at[i]) & 0xFF] ^ (c >> 8);
   return ~c;
 }
 
-std::uint32_t crc32c_words_by_table(const std::uint64_t* words, std::size_t count) noexcept {
-  return crc32c(words, count * sizeof *words);
+std::uint64_t crc_word_by_table(std::uint64_t state, std::uint64_t word) noexcept {
+  auto c = static_cast<std::uint32_t>(state);
+  for (int i = 0; i < 8; ++i, word >>= 8) c = table[(c ^ word) & 0xFF] ^ (c >> 8);
+  return c;
 }
-
-#if defined(__x86_64__)
-[[gnu::target("sse4.2")]] std::uint32_t crc32c_words_by_instruction(const std::uint64_t* words,
-                                                                    std::size_t count) noexcept {
-  std::uint64_t c = 0xFFFFFFFFU;
-  for (std::size_t i = 0; i < count; ++i) c = __builtin_ia32_crc32di(c, words[i]);
-  return ~static_cast<std::uint32_t>(c);
-}
-#else
-std::uint32_t crc32c_words_by_instruction(const std::uint64_t* words, std::size_t count) noexcept {
-  return crc32c_words_by_table(words, count);
-}
-#endif
 
 }  // namespace wp::simd

@@ -5,14 +5,30 @@
 
 namespace wp::simd {
 
-std::uint32_t crc32c(const void* bytes, std::size_t count, std::uint32_t before = 0) noexcept;
-// The same of whole words of 8 bytes, by the instruction or by the table.
-std::uint32_t crc32c_words_by_instruction(const std::uint64_t* words, std::size_t count) noexcept;
-std::uint32_t crc32c_words_by_table(const std::uint64_t* words, std::size_t count) noexcept;
-extern const bool has_crc_instruction;
+std::uint32_t crc32c(const void* bytes, std::size_t count) noexcept;
 
-inline std::uint32_t crc32c_words(const std::uint64_t* words, std::size_t count) noexcept {
-  return has_crc_instruction ? crc32c_words_by_instruction(words, count) : crc32c_words_by_table(words, count);
+extern const bool has_crc_instruction;
+std::uint64_t crc_word_by_table(std::uint64_t state, std::uint64_t word) noexcept;
+inline std::uint64_t crc_word_by_instruction(std::uint64_t state, std::uint64_t word) noexcept {
+#if defined(__x86_64__)
+  asm("crc32q %1, %0" : "+r"(state) : "rm"(word));
+  return state;
+#else
+  return crc_word_by_table(state, word);
+#endif
 }
+
+// The same, word by word:  Crc c; c.add(w); …; c.value().
+class Crc {
+ public:
+  void add(std::uint64_t word) noexcept {
+    state_ = fast_ ? crc_word_by_instruction(state_, word) : crc_word_by_table(state_, word);
+  }
+  std::uint32_t value() const noexcept { return ~static_cast<std::uint32_t>(state_); }
+
+ private:
+  bool fast_ = has_crc_instruction;
+  std::uint64_t state_ = 0xFFFFFFFFU;
+};
 
 }  // namespace wp::simd

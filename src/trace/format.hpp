@@ -56,16 +56,15 @@ inline constexpr std::size_t kLongestString = 1000;
 // ---- one call: what is known before it runs, and what came of it; each half has its own CRC ---------------------------
 struct Fact {  // of a tensor
   static constexpr std::uint8_t undefined = 0xFF;
-  enum Flags : std::uint8_t {
-    nan = 1,          // among the sampled elements
-    inf = 2,          // among the sampled elements
-    noted = 4,        // some element was made non-finite by an op before
-    made = 8,         // the loop saw a result that is not finite (outputs)
-    strided = 16,     // not row-major without gaps
-    borrowed = 32,    // memory of somebody else
-    large_shape = 64,  // more than four axes, or a length beyond 32 bits
-    beyond_f32 = 128  // min or max is cut to the range of f32
-  };
+  // Flags.
+  static constexpr std::uint32_t nan = 1;           // among the sampled elements
+  static constexpr std::uint32_t inf = 2;           // among the sampled elements
+  static constexpr std::uint32_t noted = 4;         // some element was made non-finite by an op before
+  static constexpr std::uint32_t made = 8;          // the loop saw a result that is not finite (outputs)
+  static constexpr std::uint32_t strided = 16;      // not row-major without gaps
+  static constexpr std::uint32_t borrowed = 32;     // memory of somebody else
+  static constexpr std::uint32_t large_shape = 64;  // more than four axes, or a length beyond 32 bits
+  static constexpr std::uint32_t beyond_f32 = 128;  // min or max is cut to the range of f32
   std::uint8_t dtype, flags, rank, samples;  // samples: how many elements min and max are taken from
   float min, max;                            // without NaN; of real and imaginary parts
   std::uint32_t shape[4];
@@ -88,8 +87,8 @@ enum class State : std::uint8_t { running = 0, done = 1, left = 2 };  // left: b
 struct ResultPart {
   std::uint64_t sequence;
   std::uint32_t crc;
-  std::uint8_t state, outputs, flags, zero;  // flags: Fact::Flags of all outputs
-  std::uint64_t ticks, live;                 // bytes of tensors above 4 KiB when it ended
+  std::uint8_t state, outputs, flags, zero;  // flags: of all outputs, as in Fact
+  std::uint64_t zero2, live;                 // bytes of tensors above 4 KiB when it ended
   Fact out[kOutputs];
 };
 struct CallRecord {

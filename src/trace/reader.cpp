@@ -201,7 +201,6 @@ CallFact Parser::call_of(const CallRecord& r) {
   f.outcome = CallFact::Outcome::unknown;
   if (!sound(p, covered(p)) || p.state > 2) return f;
   f.outcome = p.state == static_cast<std::uint8_t>(State::left) ? CallFact::Outcome::left : CallFact::Outcome::done;
-  f.end = seconds(p.ticks);
   f.flags = p.flags;
   f.live = static_cast<std::int64_t>(p.live);
   f.outputs = p.outputs;

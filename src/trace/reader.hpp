@@ -15,7 +15,7 @@ struct TensorFact {
   DType dtype = f64;
   std::vector<std::int64_t> shape;  // the first four axes
   int rank = 0, samples = 0;
-  std::uint8_t flags = 0;  // Fact::Flags
+  std::uint8_t flags = 0;  // as in Fact
   double min = 0, max = 0;
   std::int64_t elements = 0;
 
@@ -30,7 +30,7 @@ struct CallFact {
   std::string op, scope, file;
   std::uint32_t line = 0;
   std::int64_t step = -1, first_row = 0, rows = 0;
-  double begin = 0, end = 0;  // seconds since the recording began
+  double begin = 0;  // seconds since the recording began
   Outcome outcome = Outcome::running;
   int inputs = 0, outputs = 0;
   std::uint8_t flags = 0;  // of all outputs

@@ -46,6 +46,8 @@ struct Local {
   std::uint32_t depth = 0;
   std::int64_t step = -1;
   std::uint64_t calls = 0;
+  std::uint64_t now = 0;  // the counter when it was last read
+  bool long_ago = true;   // the call before may have taken long
   float largest = 0;  // since the last step row
   std::uint32_t nonfinite = 0;
   Frame frames[kFramesKept];

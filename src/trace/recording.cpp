@@ -105,7 +105,7 @@ void Recording::reserve() {
   const auto length = static_cast<off_t>(bytes_);
   if (const int error = posix_fallocate(fd, 0, length); error != 0)
     give_up(say("reserved (", bytes_text(static_cast<double>(bytes_)), ")"), error);
-  void* const base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  void* const base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) give_up("mapped", errno);
   if (rename(temporary.c_str(), path.c_str()) != 0) {
     const int error = errno;
@@ -115,6 +115,8 @@ void Recording::reserve() {
   close(fd);
   madvise(base, bytes_, MADV_DONTFORK);  // a child has no way to write here
   base_ = static_cast<char*>(base);
+  if (madvise(base, bytes_, MADV_POPULATE_WRITE) != 0)  // since Linux 5.14
+    for (std::uint64_t at = 0; at < bytes_; at += kPageBytes) static_cast<volatile char*>(base_)[at] = 0;
 }
 
 std::uint16_t Recording::intern(std::string_view text) noexcept try {

@@ -30,7 +30,13 @@ inline std::uint64_t get(std::uint64_t& from) noexcept {
 // The CRC of a row whose field `crc` is 0 goes into it.
 template <class Row>
 void seal(Row& row, std::size_t bytes = sizeof(Row)) noexcept {
-  row.crc = simd::crc32c_words(reinterpret_cast<const std::uint64_t*>(&row), bytes / 8);
+  simd::Crc c;
+  for (std::size_t i = 0; i < bytes / 8; ++i) {
+    std::uint64_t w = 0;
+    std::memcpy(&w, reinterpret_cast<const char*>(&row) + 8 * i, sizeof w);
+    c.add(w);
+  }
+  row.crc = c.value();
 }
 
 class Recording {

@@ -1,6 +1,6 @@
 // The witness: two parts of a record for every call.
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <new>
 
 #include "base/scope.hpp"
@@ -17,6 +17,9 @@ namespace {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Local* mine = nullptr;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool gone = false;  // ops may run while the thread ends
+
+// Reading the counter costs as much as all the rest: of small calls, every eighth does it.
+constexpr std::uint64_t kQuick = 256, kPerReading = 8;
 
 // Ends this thread's row.
 struct Leave {
@@ -60,37 +63,65 @@ std::uint16_t remember(KnownName& at, const void* key, const void* other, std::u
   look_at_memory(r, now);
 }
 
-inline void push_row(Local& l, const CallPart& c) noexcept {
+// Puts words into the file and into a CRC; the second word, which holds the CRC, comes last.
+class Put {
+ public:
+  Put(void* to, std::uint64_t first, std::uint64_t second) noexcept
+      : start_(static_cast<std::uint64_t*>(to)), to_(start_ + 2), second_(second) {
+    word(*start_).store(first, std::memory_order_relaxed);
+    crc_.add(first);
+    crc_.add(second);
+  }
+  void operator()(std::uint64_t w) noexcept {
+    word(*to_++).store(w, std::memory_order_relaxed);
+    crc_.add(w);
+  }
+  void operator()(const FactWords* facts, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i)
+      for (const std::uint64_t w : facts[i].word) (*this)(w);
+  }
+  ~Put() { word(start_[1]).store(second_ | crc_.value(), std::memory_order_relaxed); }
+  Put(const Put&) = delete;
+  Put& operator=(const Put&) = delete;
+
+ private:
+  std::uint64_t *start_, *to_, second_;
+  simd::Crc crc_;
+};
+
+inline std::uint64_t packed(const Names& n) noexcept {
+  return std::uint64_t{n.op} | std::uint64_t{n.scope} << 16 | std::uint64_t{n.file} << 32;
+}
+
+// The first half of a record (CallPart). Returns its sequence number.
+inline std::uint64_t put_call(Local& l, const Call& c, std::uint64_t now, std::int64_t step, std::uint64_t names,
+                              const FactWords* facts, std::size_t inputs) noexcept {
+  Recording& r = *l.recording;
+  const std::uint64_t sequence = word(r.live->head).fetch_add(1, std::memory_order_relaxed) + 1;
+  Put put(&r.ring[(sequence - 1) & r.mask].call, sequence,
+          std::uint64_t{l.number} << 32 | std::uint64_t{l.depth} << 48 | std::uint64_t{inputs} << 56);
+  put(now);
+  put(static_cast<std::uint64_t>(step));
+  put(names);
+  put(c.place().line);
+  put(static_cast<std::uint64_t>(rows.first));
+  put(static_cast<std::uint64_t>(rows.count));
+  put(facts, std::min(inputs, kInputs));
+  return sequence;
+}
+
+inline void push_row(Local& l, std::uint64_t sequence, std::uint64_t names, std::uint64_t line) noexcept {
   ThreadRow* const row = l.row;
   if (!row) return;
   if (l.depth < kDepth) {
-    const Running running{c.sequence, c.names, c.line};
-    put_words(&row->running[l.depth], &running, sizeof running);
+    auto* const to = reinterpret_cast<std::uint64_t*>(&row->running[l.depth]);
+    set(to[0], sequence);
+    set(to[1], names);
+    set(to[2], line);
   }
-  set(row->last, c.sequence);
+  set(row->last, sequence);
   set(row->calls, l.calls);
   set(row->depth, l.depth + 1);
-}
-
-// The record's place may have been taken by others meanwhile: then the call is told once more.
-void write_result(Local& l, const Call& c, ResultPart& p) noexcept {
-  Recording& r = *l.recording;
-  CallRecord* slot = &r.ring[(p.sequence - 1) & r.mask];
-  if (get(slot->call.sequence) != p.sequence) [[unlikely]] {
-    CallPart again{};
-    again.sequence = p.sequence = word(r.live->head).fetch_add(1, std::memory_order_relaxed) + 1;
-    again.thread = l.number;
-    again.depth = static_cast<std::uint8_t>(std::min<std::uint32_t>(l.depth, 255));
-    again.ticks = p.ticks;
-    again.step = l.step;
-    again.names = l.names_of(c.op, context().scope, c.place());
-    again.line = c.place().line;
-    seal(again, covered(again));
-    slot = &r.ring[(p.sequence - 1) & r.mask];
-    put_words(&slot->call, &again, covered(again));
-  }
-  seal(p, covered(p));
-  put_words(&slot->result, &p, covered(p));
 }
 
 // The frame of a call that before() saw on this thread, taken off; null: none.
@@ -116,30 +147,23 @@ class RecordingWitness final : public Witness {
       ++l->depth;
       return;
     }
-    Recording& r = *l->recording;
     const Context& here = context();
-    CallPart p;
-    p.ticks = simd::ticks();
+    FactWords facts[kInputs];
+    const std::size_t inputs = std::min<std::size_t>(c.in.size(), 255);
+    bool large = false;
+    for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) {
+      describe(c.in[i], facts[i]);
+      large |= facts[i].elements() > kQuick;
+    }
+    if (large || l->long_ago || l->calls % kPerReading == 0) l->now = simd::ticks();
+    l->long_ago = large;
     if (here.step != l->step) [[unlikely]]
-      write_step(*l, here.step, p.ticks);
-    p.crc = 0;
-    p.thread = l->number;
-    p.depth = static_cast<std::uint8_t>(l->depth);
-    p.inputs = static_cast<std::uint8_t>(std::min<std::size_t>(c.in.size(), 255));
-    p.step = here.step;
-    p.names = l->names_of(c.op, here.scope, c.place());
-    p.line = c.place().line;
-    p.zero = 0;
-    p.first_row = rows.first;
-    p.rows = rows.count;
-    const std::size_t told = std::min(c.in.size(), kInputs);
-    for (std::size_t i = 0; i < told; ++i) describe(c.in[i], p.in[i]);
-    p.sequence = word(r.live->head).fetch_add(1, std::memory_order_relaxed) + 1;
-    seal(p, covered(p));
-    put_words(&r.ring[(p.sequence - 1) & r.mask].call, &p, covered(p));
+      write_step(*l, here.step, l->now = simd::ticks());
+    const std::uint64_t names = packed(l->names_of(c.op, here.scope, c.place()));
     ++l->calls;
-    push_row(*l, p);
-    l->frames[l->depth++] = {&c, p.sequence};
+    const std::uint64_t sequence = put_call(*l, c, l->now, here.step, names, facts, inputs);
+    push_row(*l, sequence, names, c.place().line);
+    l->frames[l->depth++] = {&c, sequence};
   }
 
   void after(const Call& c) noexcept override { finish(c, State::done); }
@@ -149,26 +173,27 @@ class RecordingWitness final : public Witness {
     const Local::Frame* const frame = pop(mine, c);
     if (!frame) return;
     Local& l = *mine;
-    ResultPart p;
-    p.sequence = frame->sequence;
-    p.crc = 0;
-    p.state = static_cast<std::uint8_t>(state);
-    p.outputs = state == State::left ? 0 : static_cast<std::uint8_t>(std::min<std::size_t>(c.out.size(), 255));
-    p.flags = (c.status.bits & simd::Status::nonfinite) ? Fact::made : 0;
-    p.zero = 0;
-    p.ticks = simd::ticks();
-    p.live = get(l.recording->live->live);
-    const std::size_t told = std::min<std::size_t>(p.outputs, kOutputs);
-    for (std::size_t i = 0; i < told; ++i) {
-      describe(c.out[i], p.out[i]);
-      p.flags |= p.out[i].flags;
-      if (p.out[i].samples) {
-        const float size = std::max(std::fabs(p.out[i].min), std::fabs(p.out[i].max));
-        if (size > l.largest && !std::isinf(size)) l.largest = size;
-      }
+    Recording& r = *l.recording;
+    FactWords facts[kOutputs];
+    const std::size_t outputs = state == State::left ? 0 : std::min<std::size_t>(c.out.size(), 255);
+    std::uint64_t flags = (c.status.bits & simd::Status::nonfinite) ? Fact::made : 0;
+    for (std::size_t i = 0; i < std::min(outputs, kOutputs); ++i) {
+      describe(c.out[i], facts[i]);
+      flags |= facts[i].flags();
+      l.long_ago |= facts[i].elements() > kQuick;
+      const float size = facts[i].largest();
+      if (size > l.largest && size <= std::numeric_limits<float>::max()) l.largest = size;
     }
-    if (p.flags & (Fact::made | Fact::nan | Fact::inf)) ++l.nonfinite;
-    write_result(l, c, p);
+    if (flags & (Fact::made | Fact::nan | Fact::inf)) ++l.nonfinite;
+    std::uint64_t sequence = frame->sequence;
+    // The record's place may have been taken by others meanwhile: then the call is told once more.
+    if (get(r.ring[(sequence - 1) & r.mask].call.sequence) != sequence) [[unlikely]]
+      sequence = put_call(l, c, simd::ticks(), l.step, packed(l.names_of(c.op, context().scope, c.place())), nullptr, 0);
+    Put put(&r.ring[(sequence - 1) & r.mask].result, sequence,
+            static_cast<std::uint64_t>(state) << 32 | std::uint64_t{outputs} << 40 | flags << 48);
+    put(0);
+    put(get(r.live->live));
+    put(facts, std::min(outputs, kOutputs));
   }
 };
 
