@@ -7,14 +7,15 @@
 namespace [[gnu::visibility("default")]] wp {
 
 struct RecordOptions {
-  std::int64_t records = 16384;  // how many calls are kept (256 bytes each); rounded up to a power of two, at least 64
-  bool signals = true;           // record SIGSEGV, SIGBUS, SIGABRT, SIGFPE and SIGILL, then do what was done before
-  bool children = true;          // a forked process records into a file of its own, run.PID.wpr, from its first op on
+  std::int64_t records =
+      16384;             // how many calls are kept (256 bytes each); rounded up to a power of two, at least 64
+  bool signals = true;   // record SIGSEGV, SIGBUS, SIGABRT, SIGFPE and SIGILL, then do what was done before
+  bool children = true;  // a forked process records into a file of its own, run.PID.wpr, from its first op on
 };
 
 // Records every op of every thread until it dies:  const auto recorder = wp::record("run.wpr");
-// Read it with  wellposed postmortem run.wpr  after a crash, a kill, or while it runs. WELLPOSED_RECORD=run.wpr does the
-// same without a line of code, for the whole life of the process; a recorder of the program goes before it.
+// Read it with  wellposed postmortem run.wpr  after a crash, a kill, or while it runs. WELLPOSED_RECORD=run.wpr does
+// the same without a line of code, for the whole life of the process; a recorder of the program goes before it.
 class [[nodiscard]] Recorder {
  public:
   // Reserves the whole file at once. Throws FileError if that cannot be done (a full disk, no such folder), and

@@ -12,7 +12,7 @@ class Watcher {
   virtual ~Watcher() = default;
   virtual void taken(const void* block, std::size_t bytes, const Stats& now) noexcept = 0;
   virtual void released(const void* block, std::size_t bytes, const Stats& now) noexcept = 0;
-  virtual void looked(std::size_t left) noexcept = 0;  // at what the process may still take
+  virtual void looked(std::size_t left) noexcept = 0;                      // at what the process may still take
   virtual void refused(std::size_t asked, std::size_t left) noexcept = 0;  // by any thread at any time
 };
 extern std::atomic<Watcher*> watcher;

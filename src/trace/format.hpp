@@ -20,29 +20,30 @@ struct Header {
   std::uint32_t version, crc;  // CRC-32C of the header with this field 0
   std::uint64_t file_bytes;
   Area threads, scopes, steps, strings, crash, ring;
-  std::uint64_t pid, born;         // born: field 22 of /proc/PID/stat, so that a pid used again is not mistaken
-  std::uint64_t ticks, real_ns;    // both at the start: the counter, and nanoseconds since 1970
-  double ticks_per_second;         //
+  std::uint64_t pid, born;          // born: field 22 of /proc/PID/stat, so that a pid used again is not mistaken
+  std::uint64_t ticks, real_ns;     // both at the start: the counter, and nanoseconds since 1970
+  double ticks_per_second;          //
   std::uint64_t memory, oom_kills;  // what the process could take at the start; the kernel's count of OOM kills
-  std::uint64_t parent;            // of a forked process: the pid that recorded before; else 0
+  std::uint64_t parent;             // of a forked process: the pid that recorded before; else 0
   char boot[40], host[64], version_text[16];
   char command[1024];  // words end with zeros
 };
 enum class End : std::uint64_t { none = 0, stopped = 1, exited = 2 };
-struct Live {  // each word is one store; there is no CRC
-  std::uint64_t head;                          // records begun; record s stands in row (s − 1) mod rows
-  std::uint64_t end, end_ticks;                // End
-  std::uint64_t string_bytes, strings_lost;    // used bytes of the string area; names for which there was no room
-  std::uint64_t step_head, threads;            // rows begun; threads seen
-  std::uint64_t live, peak, cached;            // bytes of tensors above 4 KiB; as memory::Stats
-  std::uint64_t left, left_ticks, resident;    // what could still be taken, when it was asked; resident bytes then
+struct Live {                                    // each word is one store; there is no CRC
+  std::uint64_t head;                            // records begun; record s stands in row (s − 1) mod rows
+  std::uint64_t end, end_ticks;                  // End
+  std::uint64_t string_bytes, strings_lost;      // used bytes of the string area; names for which there was no room
+  std::uint64_t step_head, threads;              // rows begun; threads seen
+  std::uint64_t live, peak, cached;              // bytes of tensors above 4 KiB; as memory::Stats
+  std::uint64_t left, left_ticks, resident;      // what could still be taken, when it was asked; resident bytes then
   std::uint64_t taken, taken_names, taken_line;  // the last new block of 1 MiB or more: bytes, Names, line
   std::uint64_t refused, refused_left, refused_ticks, refused_names, refused_line;  // the last refusal
 };
 inline constexpr std::size_t kLiveOffset = 2048, kPageBytes = 4096;
 static_assert(sizeof(Header) <= kLiveOffset && kLiveOffset + sizeof(Live) <= kPageBytes);
 
-// ---- names: indices into the string area, packed into one word ------------------------------------------------------
+// ---- names: indices into the string area, packed into one word
+// ------------------------------------------------------
 struct Names {
   std::uint16_t op, scope, file, zero;
 };
@@ -53,7 +54,8 @@ struct StringEntry {
 };
 inline constexpr std::size_t kLongestString = 1000;
 
-// ---- one call: what is known before it runs, and what came of it; each half has its own CRC ---------------------------
+// ---- one call: what is known before it runs, and what came of it; each half has its own CRC
+// ---------------------------
 struct Fact {  // of a tensor
   static constexpr std::uint8_t undefined = 0xFF;
   // Flags.
@@ -65,8 +67,8 @@ struct Fact {  // of a tensor
   static constexpr std::uint32_t borrowed = 32;     // memory of somebody else
   static constexpr std::uint32_t large_shape = 64;  // more than four axes, or a length beyond 32 bits
   static constexpr std::uint32_t beyond_f32 = 128;  // min or max is cut to the range of f32
-  std::uint8_t dtype, flags, rank, samples;  // samples: how many elements min and max are taken from
-  float min, max;                            // without NaN; of real and imaginary parts
+  std::uint8_t dtype, flags, rank, samples;         // samples: how many elements min and max are taken from
+  float min, max;                                   // without NaN; of real and imaginary parts
   std::uint32_t shape[4];
   std::uint32_t elements;  // at most 2³² − 1
 };
@@ -104,7 +106,8 @@ inline std::size_t covered(const ResultPart& r) noexcept {
   return kResultHeader + sizeof(Fact) * (r.outputs < kOutputs ? r.outputs : kOutputs);
 }
 
-// ---- threads, scopes, steps ---------------------------------------------------------------------------------------------
+// ---- threads, scopes, steps
+// ---------------------------------------------------------------------------------------------
 struct Running {
   std::uint64_t sequence;
   Names names;
@@ -126,15 +129,16 @@ struct ScopeRow {  // tensors above 4 KiB by the scope that took them
 struct StepRow {  // written when a thread begins another step; says what the one before saw
   std::uint64_t sequence;
   std::uint32_t crc, thread;
-  std::int64_t step;      // the one that begins
+  std::int64_t step;  // the one that begins
   std::uint64_t ticks, live, calls;
-  float largest;          // |sampled output| of the steps before
+  float largest;            // |sampled output| of the steps before
   std::uint32_t nonfinite;  // calls with a result that is not finite
   std::int64_t first_row;
 };
 static_assert(sizeof(ThreadRow) == 512 && sizeof(ScopeRow) == 32 && sizeof(StepRow) == 64);
 
-// ---- the end by a signal, and last words ---------------------------------------------------------------------------------
+// ---- the end by a signal, and last words
+// ---------------------------------------------------------------------------------
 inline constexpr std::size_t kFrames = 192, kWords = 2048, kMaps = 128 * 1024;
 struct Crash {
   std::uint64_t state;  // 0: none, 1: begun, 2: the stack is there, 3: the objects too

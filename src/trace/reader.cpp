@@ -150,7 +150,9 @@ void Parser::read_live() {
   flight_.recorded = l.head;
   flight_.end = l.end <= static_cast<std::uint64_t>(End::exited) ? static_cast<End>(l.end) : End::none;
   flight_.ended = seconds(l.end_ticks);
-  const auto bytes = [](std::uint64_t v) { return static_cast<std::int64_t>(std::min<std::uint64_t>(v, 1ULL << 62)); };
+  const auto bytes = [](std::uint64_t v) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(v, 1ULL << 62));
+  };
   MemoryFact& m = flight_.memory;
   m.live = bytes(l.live);
   m.peak = bytes(l.peak);
@@ -295,7 +297,9 @@ void Parser::read_scopes() {
       ++damaged;
       continue;
     }
-    flight_.scopes.push_back({r.scope == kNoName ? "" : name(r.scope).empty() ? "?" : name(r.scope),
+    flight_.scopes.push_back({r.scope == kNoName      ? ""
+                              : name(r.scope).empty() ? "?"
+                                                      : name(r.scope),
                               static_cast<std::int64_t>(r.live), static_cast<std::int64_t>(r.peak),
                               static_cast<std::int64_t>(r.blocks)});
   }
@@ -315,10 +319,10 @@ void Parser::read_steps() {
       ++damaged;
       continue;
     }
-    found.push_back({r.sequence,
-                     {static_cast<int>(r.thread), r.step, static_cast<std::int64_t>(r.live),
-                      static_cast<std::int64_t>(r.calls), r.nonfinite, r.first_row, seconds(r.ticks),
-                      static_cast<double>(r.largest)}});
+    found.push_back(
+        {r.sequence,
+         {static_cast<int>(r.thread), r.step, static_cast<std::int64_t>(r.live), static_cast<std::int64_t>(r.calls),
+          r.nonfinite, r.first_row, seconds(r.ticks), static_cast<double>(r.largest)}});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [sequence, step] : found) flight_.steps.push_back(step);

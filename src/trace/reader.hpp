@@ -89,7 +89,7 @@ struct Flight {
   double began = 0;  // seconds since 1970
   End end = End::none;
   double ended = 0;
-  std::uint64_t recorded = 0;  // calls in all; `calls` are those that are still there
+  std::uint64_t recorded = 0;   // calls in all; `calls` are those that are still there
   std::vector<CallFact> calls;  // by sequence
   std::vector<ThreadFact> threads;
   std::vector<ScopeFact> scopes;  // most bytes first

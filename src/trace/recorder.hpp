@@ -20,7 +20,8 @@ void end(End how) noexcept;
 // Writes every call into the current recording.
 Witness& recording_witness() noexcept;
 
-// ---- threads -------------------------------------------------------------------------------------------------------
+// ---- threads
+// -------------------------------------------------------------------------------------------------------
 struct KnownName {
   const void *key = nullptr, *other = nullptr;
   std::uint16_t id = kNoName;
@@ -48,7 +49,7 @@ struct Local {
   std::uint64_t calls = 0;
   std::uint64_t now = 0;  // the counter when it was last read
   bool long_ago = true;   // the call before may have taken long
-  float largest = 0;  // since the last step row
+  float largest = 0;      // since the last step row
   std::uint32_t nonfinite = 0;
   Frame frames[kFramesKept];
   KnownNames<256> ops;
@@ -67,12 +68,14 @@ struct Rows {
 };
 extern thread_local Rows rows;
 
-// ---- memory: blocks.cpp ----------------------------------------------------------------------------------------------
+// ---- memory: blocks.cpp
+// ----------------------------------------------------------------------------------------------
 memory::Watcher& block_watcher() noexcept;
 // Looks at what is left and at the resident size, at most every quarter of a second.
 void look_at_memory(Recording& r, std::uint64_t now) noexcept;
 
-// ---- signals: signals.cpp --------------------------------------------------------------------------------------------
+// ---- signals: signals.cpp
+// --------------------------------------------------------------------------------------------
 void catch_signals() noexcept;
 void release_signals() noexcept;
 // A stack for handlers on this thread, unless it has one; the returned block is given back to drop_stack.

@@ -20,9 +20,9 @@ namespace wp::trace {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, std::string_view what, int error) {
-  raise<FileError>("WP-FIL-001", "record", say("'", path, "' cannot be ", what, ": ", std::strerror(error), "."),
-                   error == ENOSPC ? "Nothing is recorded. Free space, or keep fewer records."
-                                   : "Nothing is recorded.");
+  raise<FileError>(
+      "WP-FIL-001", "record", say("'", path, "' cannot be ", what, ": ", std::strerror(error), "."),
+      error == ENOSPC ? "Nothing is recorded. Free space, or keep fewer records." : "Nothing is recorded.");
 }
 
 // The counter's rate, from one millisecond.

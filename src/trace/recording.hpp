@@ -1,4 +1,5 @@
-// One file that is being written: its mapping, its rows and its names. Never destroyed: a thread may still write into it.
+// One file that is being written: its mapping, its rows and its names. Never destroyed: a thread may still write into
+// it.
 #pragma once
 #include <atomic>
 #include <cstring>

@@ -25,8 +25,8 @@ struct sigaction before[kCount];
 bool installed = false;
 std::terminate_handler terminate_before = nullptr;
 
-std::atomic<pid_t> writer{0};        // the thread that tells its end
-std::atomic<bool> guarded{false};    // it does something that may fault
+std::atomic<pid_t> writer{0};      // the thread that tells its end
+std::atomic<bool> guarded{false};  // it does something that may fault
 sigjmp_buf way_out;
 
 pid_t thread_id() noexcept {

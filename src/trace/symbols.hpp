@@ -1,4 +1,5 @@
-// Functions by address, from the ELF files that a process had mapped. The files are read, never run, and may be damaged.
+// Functions by address, from the ELF files that a process had mapped. The files are read, never run, and may be
+// damaged.
 #pragma once
 #include <cstdint>
 #include <map>

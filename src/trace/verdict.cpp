@@ -14,11 +14,13 @@ std::string fault_words(const CrashFact& c) {
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
     return std::string(text);
   };
-  if (is_stack_overflow(c)) return say(" (stack overflow: the fault at ", hex(c.address), " is where the stack ends)");
+  if (is_stack_overflow(c))
+    return say(" (stack overflow: the fault at ", hex(c.address), " is where the stack ends)");
   if (c.signal == SIGABRT) return {};
   if (c.code <= 0) return say(" (sent by process ", c.address & 0xFFFFFFFFU, ")");
   if (c.signal == SIGSEGV || c.signal == SIGBUS)
-    return c.address < 65536 ? say(" (address ", hex(c.address), ": a null pointer)") : say(" (address ", hex(c.address), ")");
+    return c.address < 65536 ? say(" (address ", hex(c.address), ": a null pointer)")
+                             : say(" (address ", hex(c.address), ")");
   if (c.signal == SIGFPE) return c.code == FPE_INTDIV ? " (an integer was divided by zero)" : " (arithmetic)";
   return say(" (at ", hex(c.address), ")");
 }

@@ -188,7 +188,8 @@ class RecordingWitness final : public Witness {
     std::uint64_t sequence = frame->sequence;
     // The record's place may have been taken by others meanwhile: then the call is told once more.
     if (get(r.ring[(sequence - 1) & r.mask].call.sequence) != sequence) [[unlikely]]
-      sequence = put_call(l, c, simd::ticks(), l.step, packed(l.names_of(c.op, context().scope, c.place())), nullptr, 0);
+      sequence =
+          put_call(l, c, simd::ticks(), l.step, packed(l.names_of(c.op, context().scope, c.place())), nullptr, 0);
     Put put(&r.ring[(sequence - 1) & r.mask].result, sequence,
             static_cast<std::uint64_t>(state) << 32 | std::uint64_t{outputs} << 40 | flags << 48);
     put(0);
@@ -207,9 +208,8 @@ Witness& recording_witness() noexcept {
 Names Local::names_of(const Op& op, const ScopeName* scope, const Place& place) noexcept {
   Names n{};
   KnownName& o = ops.at(&op);
-  n.op = o.key == &op && o.other == op.name.data()
-             ? o.id
-             : remember(o, &op, op.name.data(), intern_op(*recording, op));
+  n.op =
+      o.key == &op && o.other == op.name.data() ? o.id : remember(o, &op, op.name.data(), intern_op(*recording, op));
   if (scope) {
     KnownName& s = scopes.at(scope);
     n.scope = s.key == scope ? s.id : remember(s, scope, nullptr, recording->intern(scope->path));
