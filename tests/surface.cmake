@@ -22,7 +22,7 @@ foreach(path ${python_tests})
   cmake_path(GET path STEM name)
   string(REPLACE "test_" "python_" name ${name})
   add_test(NAME ${name} COMMAND ${WP_PYTHON} -m pytest -q -p no:cacheprovider ${path})
-  set_property(TEST ${name} PROPERTY ENVIRONMENT "WP_CLI=$<TARGET_FILE:wellposed_cli>;WP_WORKER=$<TARGET_FILE:wp_io_worker>")
+  set_property(TEST ${name} PROPERTY ENVIRONMENT "WP_CLI=$<TARGET_FILE:wellposed_cli>;WP_WORKER=$<TARGET_FILE:wp_io_worker>;WP_RECORD_WORKER=$<TARGET_FILE:wp_record_worker>")
 endforeach()
 
 if(NOT CMAKE_CXX_FLAGS MATCHES "sanitize")  # programs outside are not built with sanitizers

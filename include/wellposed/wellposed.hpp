@@ -22,6 +22,7 @@
 #include "wellposed/plot.hpp"
 #include "wellposed/progress.hpp"
 #include "wellposed/random.hpp"
+#include "wellposed/record.hpp"
 #include "wellposed/replay.hpp"
 #include "wellposed/tensor.hpp"
 #include "wellposed/threads.hpp"

@@ -16,6 +16,7 @@
 
 #include "base/scope.hpp"
 #include "base/text.hpp"
+#include "base/watcher.hpp"
 #include "wellposed/context.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -27,6 +28,7 @@
 namespace wp::memory {
 
 constinit thread_local ThreadLists* ThreadLists::mine = nullptr;
+constinit std::atomic<Watcher*> watcher{nullptr};
 
 namespace {
 
@@ -183,6 +185,7 @@ void shrink_cache(Large& l, std::size_t keep) noexcept {
 }
 
 [[noreturn]] void out_of_memory(std::size_t asked, std::size_t left) {
+  if (Watcher* const w = watcher.load(std::memory_order_acquire)) w->refused(asked, left);
   std::string message = say("asked for ", bytes_text(static_cast<double>(asked)), " (", asked, " bytes); ",
                             bytes_text(static_cast<double>(left)), " (", left, " bytes) are available.");
   const std::vector<Live> live = largest(3);
@@ -205,6 +208,8 @@ void list(Large& l, void* block, std::size_t bytes) {
   if (bytes >= kListed)
     l.listed[block] = {bytes, c.scope ? c.scope->path : "", c.running ? c.running->op : "",
                        c.running ? *c.running->place : Place()};
+  if (Watcher* const w = watcher.load(std::memory_order_acquire)) [[unlikely]]
+    w->taken(block, bytes, {l.live, l.peak, l.cached});
 }
 
 void* allocate_large(std::size_t asked) {
@@ -224,6 +229,7 @@ void* allocate_large(std::size_t asked) {
       shrink_cache(l, 0);
       left = available();
     }
+    if (Watcher* const w = watcher.load(std::memory_order_acquire)) w->looked(left);
     if (bytes > left) {
       lock.unlock();
       out_of_memory(asked, left);
@@ -251,6 +257,8 @@ void release_large(void* block, std::size_t asked) noexcept {
   const std::lock_guard lock(l.mutex);
   l.live -= bytes;
   if (bytes >= kListed) l.listed.erase(block);
+  if (Watcher* const w = watcher.load(std::memory_order_acquire)) [[unlikely]]
+    w->released(block, bytes, {l.live, l.peak, l.cached});
   const std::size_t keep = std::max<std::size_t>(std::size_t{256} << 20, l.peak / 2);
   if (bytes > keep) return unmap(block, bytes);
   shrink_cache(l, keep - bytes);

@@ -24,10 +24,11 @@ constexpr const char* kExamples =
     "  wellposed ops --json | jq '.ops[].name'\n"
     "  wellposed diagnose A.npy    what is wrong with a matrix\n"
     "  wellposed solve A.npy b.npy --out x.npy\n"
+    "  wellposed postmortem run.wpr    what a process was doing when it died\n"
     "  wellposed bisect --data X.npy -- ./train {}\n"
     "\n"
     "Exit codes: 0 fine, 1 a finding, 2 wrong usage, 3 bad input, 4 internal error.\n"
-    "Environment: WELLPOSED_CHECKS, _THREADS, _ISA, _COLOR (docs/environment.md).";
+    "Environment: WELLPOSED_CHECKS, _THREADS, _ISA, _COLOR, _RECORD (docs/environment.md).";
 
 int complain(std::string_view words, Exit code) {
   const std::string text = say(Paint(stderr).red("wellposed:"), ' ', words, '\n');

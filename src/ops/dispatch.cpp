@@ -1,10 +1,9 @@
 #include "ops/dispatch.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 #include "base/text.hpp"
+#include "ops/witness.hpp"
 
 namespace wp {
 namespace {
@@ -86,51 +85,40 @@ void tell_after(Listener* l, Call& c) {
   l->observer->after(c);
 }
 
-struct Seat {
-  std::atomic<Observer*> who = nullptr;
-  std::atomic<int> inside = 0;  // threads that may be in `who`
-};
-Seat seats[kSeats];
-std::atomic<int> attending = 0;
-
-template <class Tell>
-[[gnu::noinline]] void tell_attending(Tell tell) {
-  for (Seat& seat : seats) {
-    if (!seat.who.load(std::memory_order_relaxed)) continue;
-    seat.inside.fetch_add(1);  // before it is read again: dismiss() empties the seat, then waits for nobody inside
-    struct Leave {
-      Seat& seat;
-      ~Leave() { seat.inside.fetch_sub(1, std::memory_order_release); }
-    } const leave{seat};
-    if (Observer* const o = seat.who.load()) tell(*o);
-  }
-}
-
-void execute(Call& c) {
-  Context& context = wp::context();
-  const bool attended = attending.load(std::memory_order_relaxed) != 0;
-  const Enter enter(context, c);
-  if (context.rule) [[unlikely]]
-    c.running.place = context.rule->place;
-  const Op& op = c.op;
-  check_arguments(c);
-  if (attended) [[unlikely]]
-    tell_attending([&](Observer& o) { o.before(c); });
+inline void run(Call& c, Context& context) {
   if (context.listeners) [[unlikely]]
     tell_before(context.listeners, c);
-  op.infer(c);
-  op.forward(c);
+  c.op.infer(c);
+  c.op.forward(c);
   const Carried with = carried(c.in);
   if ((c.status.bits & simd::Status::nonfinite) || with.note) [[unlikely]] {
     context.saw_nonfinite = true;
     if (context.level != CheckLevel::off) check_call(c);
   }
-  if (with.label && op.notes == Notes::moves) [[unlikely]]
+  if (with.label && c.op.notes == Notes::moves) [[unlikely]]
     carry_rows(c);
-  if (attended) [[unlikely]]
-    tell_attending([&](Observer& o) { o.after(c); });
   if (context.listeners) [[unlikely]]
     tell_after(context.listeners, c);
+}
+
+[[gnu::noinline]] void run_witnessed(Call& c, Context& context) {
+  tell_witnesses(&Witness::before, c);
+  try {
+    run(c, context);
+  } catch (...) {
+    tell_witnesses(&Witness::left, c);
+    throw;
+  }
+  tell_witnesses(&Witness::after, c);
+}
+
+void execute(Call& c) {
+  Context& context = wp::context();
+  const Enter enter(context, c);
+  if (context.rule) [[unlikely]]
+    c.running.place = context.rule->place;
+  check_arguments(c);
+  witnessed() ? run_witnessed(c, context) : run(c, context);
 }
 
 }  // namespace
@@ -174,24 +162,6 @@ void silence(Listener* l) noexcept {
       return;
     }
   l->observer = nullptr;  // another thread lists it: it stays there, deaf
-}
-
-void attend(Observer& o) {
-  for (Seat& seat : seats) {
-    Observer* empty = nullptr;
-    if (!seat.who.compare_exchange_strong(empty, &o)) continue;
-    attending.fetch_add(1);
-    return;
-  }
-  refuse<ArgumentError>("WP-ARG-001", say("more than ", kSeats, " traces and recorders at a time."));
-}
-void dismiss(Observer& o) noexcept {
-  for (Seat& seat : seats) {
-    Observer* sitting = &o;
-    if (!seat.who.compare_exchange_strong(sitting, nullptr)) continue;
-    attending.fetch_sub(1);
-    while (seat.inside.load() != 0) std::this_thread::yield();
-  }
 }
 
 Tensors call(const Op& op, Inputs in, Attrs attrs, const Place& place) {

@@ -31,12 +31,6 @@ class [[nodiscard]] Listen {
   Listener* listener_;
 };
 
-// The observer sees the calls of all threads, also those inside other ops: it looks and keeps, but computes nothing.
-// At most kSeats at a time (ArgumentError). When dismiss() returns no thread is inside it any more.
-inline constexpr int kSeats = 4;
-void attend(Observer& o);
-void dismiss(Observer& o) noexcept;
-
 // No listener sees what is computed while it lives.
 class [[nodiscard]] Unseen : detail::Restore<&Context::listeners> {
  public:

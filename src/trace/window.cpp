@@ -57,14 +57,21 @@ Recalled::Recalled(const Kept& k)
 
 thread_local bool Aside::aside_ = false;
 
-void Window::after(Call& c) {
+void Window::after(const Call& c) noexcept {
   if (Aside::here()) return;
-  Kept kept(c);
-  const std::size_t more = kept.bytes();
+  try {
+    keep(Kept(c));
+  } catch (const std::bad_alloc&) {
+    const Busy busy(busy_);
+    ++let_go_;  // a call that is not kept is one that is missing
+  }
+}
+
+void Window::keep(Kept kept) {
   std::deque<Kept> old;  // tensors go after the lock: their memory may be somebody's to release
   const Busy busy(busy_);
+  bytes_ += kept.bytes();
   calls_.push_back(std::move(kept));
-  bytes_ += more;
   while (calls_.size() > options_.calls || (bytes_ > options_.bytes && calls_.size() > 1)) {
     bytes_ -= calls_.front().bytes();
     old.push_back(std::move(calls_.front()));

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ops/dispatch.hpp"
+#include "ops/witness.hpp"
 #include "wellposed/blame.hpp"
 
 namespace wp::trace {
@@ -52,10 +53,10 @@ class [[nodiscard]] Aside : Unseen, detail::Restore<&Context::level> {
   bool outer_;
 };
 
-class Window : public Observer {
+class Window : public Witness {
  public:
   explicit Window(const TraceOptions& options) : options_(options) {}
-  void after(Call& c) override;
+  void after(const Call& c) noexcept override;
 
   std::size_t size() const;
   std::size_t bytes() const;
@@ -68,6 +69,7 @@ class Window : public Observer {
 
  private:
   friend class wp::Trace;
+  void keep(Kept kept);
   TraceOptions options_;
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   std::deque<Kept> calls_;

@@ -1,0 +1,34 @@
+#pragma once
+#include <atomic>
+
+#include "ops/op.hpp"
+
+namespace wp {
+
+// Sees every call of the process, whoever else listens and also where calls are unseen: the flight recorder, traces.
+// Told before the listeners and after them, by any thread. None of the three may throw or compute.
+class Witness {
+ public:
+  virtual ~Witness() = default;
+  virtual void before(const Call&) noexcept {}  // arguments are checked, nothing is computed
+  virtual void after(const Call&) noexcept = 0;
+  virtual void left(const Call&) noexcept {}  // by an exception
+};
+
+// The recorder; null: none. It must outlive every thread that may still run an op.
+extern std::atomic<Witness*> recorder;
+
+// Others come and go, at most kSeats at a time (ArgumentError). When dismiss() returns no thread is inside any more.
+inline constexpr int kSeats = 4;
+void attend(Witness& w);
+void dismiss(Witness& w) noexcept;
+
+// For the dispatch.
+extern std::atomic<int> attending;
+inline bool witnessed() noexcept {
+  return recorder.load(std::memory_order_relaxed) || attending.load(std::memory_order_relaxed);
+}
+using Telling = void (Witness::*)(const Call&) noexcept;
+void tell_witnesses(Telling what, const Call& c) noexcept;
+
+}  // namespace wp

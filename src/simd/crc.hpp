@@ -1,0 +1,34 @@
+// CRC-32C (Castagnoli, reflected 0x82F63B78, as in iSCSI, RFC 3720): by the SSE4.2 instruction where there is one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace wp::simd {
+
+std::uint32_t crc32c(const void* bytes, std::size_t count) noexcept;
+
+extern const bool has_crc_instruction;
+std::uint64_t crc_word_by_table(std::uint64_t state, std::uint64_t word) noexcept;
+inline std::uint64_t crc_word_by_instruction(std::uint64_t state, std::uint64_t word) noexcept {
+#if defined(__x86_64__)
+  asm("crc32q %1, %0" : "+r"(state) : "rm"(word));
+  return state;
+#else
+  return crc_word_by_table(state, word);
+#endif
+}
+
+// The same, word by word:  Crc c; c.add(w); …; c.value().
+class Crc {
+ public:
+  void add(std::uint64_t word) noexcept {
+    state_ = fast_ ? crc_word_by_instruction(state_, word) : crc_word_by_table(state_, word);
+  }
+  std::uint32_t value() const noexcept { return ~static_cast<std::uint32_t>(state_); }
+
+ private:
+  bool fast_ = has_crc_instruction;
+  std::uint64_t state_ = 0xFFFFFFFFU;
+};
+
+}  // namespace wp::simd

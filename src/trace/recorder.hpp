@@ -1,0 +1,85 @@
+// What writes the recording while the process runs: the witness of all calls, the watcher of all blocks, the signals.
+#pragma once
+#include "base/watcher.hpp"
+#include "ops/witness.hpp"
+#include "trace/recording.hpp"
+
+namespace wp::trace {
+
+// The recording that is open; null: none, or not yet. Threads compare it with the one they entered.
+extern std::atomic<Recording*> current;
+
+// Opens the recording that is due: that of the environment at the first op, that of a child at its first op. Null
+// when there is none; then nobody watches from now on.
+Recording* open_due() noexcept;
+
+// Makes it the current one, or lets go of the current one.
+void begin(Recording* r);
+void end(End how) noexcept;
+
+// Writes every call into the current recording.
+Witness& recording_witness() noexcept;
+
+// ---- threads
+// -------------------------------------------------------------------------------------------------------
+struct KnownName {
+  const void *key = nullptr, *other = nullptr;
+  std::uint16_t id = kNoName;
+};
+template <std::size_t N>
+struct KnownNames {  // by address; entries that share a place take turns
+  KnownName entries[N];
+  KnownName& at(const void* key) noexcept {
+    const auto bits = reinterpret_cast<std::uintptr_t>(key);
+    return entries[(bits >> 4 ^ bits >> 11) % N];
+  }
+};
+// This thread's part.
+struct Local {
+  static constexpr std::uint32_t kFramesKept = 64;
+  struct Frame {
+    const Call* call;
+    std::uint64_t sequence;
+  };
+  Recording* recording = nullptr;
+  ThreadRow* row = nullptr;  // null: none was free
+  std::uint16_t number = 0;
+  std::uint32_t depth = 0;
+  std::int64_t step = -1;
+  std::uint64_t calls = 0;
+  std::uint64_t now = 0;  // the counter when it was last read
+  bool long_ago = true;   // the call before may have taken long
+  float largest = 0;      // since the last step row
+  std::uint32_t nonfinite = 0;
+  Frame frames[kFramesKept];
+  KnownNames<256> ops;
+  KnownNames<64> scopes, files;
+  void* stack = nullptr;  // for signal handlers
+
+  Names names_of(const Op& op, const ScopeName* scope, const Place& place) noexcept;
+};
+// This thread's part for the current recording; null: it does not record.
+Local* enter() noexcept;
+// The same if it exists already; safe in signal handlers.
+Local* entered() noexcept;
+
+struct Rows {
+  std::int64_t first = 0, count = 0;
+};
+extern thread_local Rows rows;
+
+// ---- memory: blocks.cpp
+// ----------------------------------------------------------------------------------------------
+memory::Watcher& block_watcher() noexcept;
+// Looks at what is left and at the resident size, at most every quarter of a second.
+void look_at_memory(Recording& r, std::uint64_t now) noexcept;
+
+// ---- signals: signals.cpp
+// --------------------------------------------------------------------------------------------
+void catch_signals() noexcept;
+void release_signals() noexcept;
+// A stack for handlers on this thread, unless it has one; the returned block is given back to drop_stack.
+void* take_stack() noexcept;
+void drop_stack(void* stack) noexcept;
+
+}  // namespace wp::trace

@@ -1,0 +1,148 @@
+// Processes that die in every way, and what is left of them.
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "long_tests.hpp"
+#include "trace/worker.hpp"
+
+namespace {
+
+using wp::trace::CallFact;
+using wp::trace::Fate;
+using wp::trace::Postmortem;
+class Deaths : public Recordings {};
+
+TEST_F(Deaths, AreReadableAfterAKillAtAnyMoment) {
+  std::mt19937 random(20261116);
+  const int kills = long_tests() ? 1000 : 50;
+  for (int k = 0; k < kills; ++k) {
+    const Worker worker(path("run.wpr"), "train");
+    worker.wait_until_ready();
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+    worker.kill();
+    worker.wait();
+    const Postmortem p = examine_file(path("run.wpr"));
+    ASSERT_TRUE(p.verdict.fate == Fate::killed || p.verdict.fate == Fate::out_of_memory) << p.verdict.words;
+    ASSERT_LE(p.flight.torn, 1U);
+    ASSERT_TRUE(p.flight.missing.empty());
+    ASSERT_GT(p.flight.calls.size(), 50U);
+    // No hole: every record but the one that was being written is there.
+    for (std::size_t i = 1; i < p.flight.calls.size(); ++i)
+      ASSERT_EQ(p.flight.calls[i].sequence, p.flight.calls[i - 1].sequence + 1);
+    ASSERT_LE(p.flight.recorded - p.flight.calls.back().sequence, 1U);
+    ASSERT_GE(p.step, 4);
+    ASSERT_TRUE(p.in_flight == nullptr || p.in_flight->scope.starts_with("train")) << p.in_flight->scope;
+  }
+}
+
+class Signals : public Recordings, public testing::WithParamInterface<std::pair<const char*, int>> {};
+TEST_P(Signals, AreToldWithTheCallInFlightAndTheStackEveryTime) {
+  const auto [mode, signal] = GetParam();
+  const int times = long_tests() ? 100 : 20;
+  for (int k = 0; k < times; ++k) {
+    const Postmortem p = after(mode);
+    ASSERT_TRUE(WIFSIGNALED(status_)) << status_;
+    ASSERT_EQ(WTERMSIG(status_), signal);
+    ASSERT_EQ(p.verdict.fate, Fate::signal);
+    ASSERT_EQ(p.flight.crash->signal, signal);
+    ASSERT_TRUE(p.flight.crash->complete);
+    ASSERT_NE(p.in_flight, nullptr);
+    ASSERT_EQ(p.in_flight->op, "doomed_op");
+    ASSERT_EQ(p.in_flight->scope, "doomed");
+    ASSERT_TRUE(p.in_flight->place().starts_with("record_worker.cpp:"));
+    ASSERT_EQ(p.in_flight->in.at(0).text(), "f64 [1, 3], in [-2, 3]");
+    ASSERT_GE(p.stack.size(), 3U);
+    const bool known = std::any_of(p.stack.begin(), p.stack.end(), [](const wp::trace::Frame& f) {
+      return f.function.find("execute") != std::string::npos || f.function.find("recurse") != std::string::npos;
+    });
+    ASSERT_TRUE(known) << wp::trace::report_text(p, 3);
+    ASSERT_EQ(wp::trace::is_stack_overflow(*p.flight.crash), std::string(mode) == "overflow");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, Signals,
+                         testing::Values(std::pair("segv", SIGSEGV), std::pair("abort", SIGABRT),
+                                         std::pair("fpe", SIGFPE), std::pair("ill", SIGILL),
+                                         std::pair("overflow", SIGSEGV), std::pair("malloc", SIGABRT)),
+                         [](const auto& one) { return std::string(one.param.first); });
+
+TEST_F(Deaths, TellACleanEndFromOneThatWasCutOff) {
+  EXPECT_EQ(after("clean").verdict.fate, Fate::stopped);
+  EXPECT_EQ(status_, 0);
+  const Worker worker(path("run.wpr"), "train");
+  worker.wait_until_ready();
+  EXPECT_EQ(examine_file(path("run.wpr")).verdict.fate, Fate::running);
+  worker.kill();
+  worker.wait();
+  EXPECT_EQ(examine_file(path("run.wpr")).verdict.fate, Fate::killed);
+}
+
+TEST_F(Deaths, KeepTheWordsOfAnExceptionThatNobodyCaught) {
+  const Postmortem p = after("terminate");
+  EXPECT_EQ(p.verdict.fate, Fate::signal);
+  EXPECT_EQ(p.flight.crash->signal, SIGABRT);
+  EXPECT_NE(p.flight.last_words.find("WP-SHP"), std::string::npos) << p.flight.last_words;
+  EXPECT_NE(p.look_first.find("nobody caught"), std::string::npos);
+}
+
+TEST_F(Deaths, SayThatACallWasLeftByAnException) {
+  const Postmortem p = after("throw");
+  const bool left = std::any_of(p.flight.calls.begin(), p.flight.calls.end(), [](const CallFact& c) {
+    return c.op == "linalg.inv" && c.outcome == CallFact::Outcome::left;
+  });
+  EXPECT_TRUE(left);
+  EXPECT_EQ(p.in_flight, nullptr);
+}
+
+TEST_F(Deaths, OfAForkedProcessAreItsOwn) {
+  const Postmortem parent = after("fork");
+  EXPECT_EQ(parent.verdict.fate, Fate::stopped);
+  EXPECT_EQ(parent.step, 2);
+  int others = 0;
+  for (const auto& e : fs::directory_iterator(directory_)) {
+    if (e.path().filename() == "run.wpr") continue;
+    ++others;
+    const Postmortem child = examine_file(e.path().string());
+    EXPECT_EQ(child.verdict.fate, Fate::killed);
+    EXPECT_EQ(child.flight.parent, parent.flight.pid);
+    EXPECT_EQ(child.step, 6);
+    EXPECT_EQ(child.flight.torn, 0U);
+  }
+  EXPECT_EQ(others, 1);
+  EXPECT_EQ(parent.flight.torn, 0U);
+}
+
+TEST_F(Deaths, NameTheFirstResultThatWasNotFinite) {
+  const Postmortem p = after("nan");
+  ASSERT_NE(p.first_bad, nullptr);
+  EXPECT_EQ(p.first_bad->op, "log");
+  EXPECT_NE(p.look_first.find("log at record_worker.cpp"), std::string::npos) << p.look_first;
+}
+
+TEST_F(Deaths, SeeValuesGrowInAScope) {
+  const Postmortem p = after("growth");
+  ASSERT_FALSE(p.trends.empty());
+  EXPECT_EQ(p.trends[0].scope, "growing");
+  EXPECT_GT(p.trends[0].last, 1e6 * p.trends[0].first);
+}
+
+TEST_F(Deaths, BeginWithTheFirstOpWhereTheEnvironmentAsksForThem) {
+  const Worker worker("-", "clean", path("run-%p.wpr"));
+  EXPECT_EQ(worker.wait(), 0);
+  const Postmortem p = examine_file(path("run-" + std::to_string(worker.pid()) + ".wpr"));
+  EXPECT_EQ(p.verdict.fate, Fate::exited);
+  EXPECT_GT(p.flight.calls.size(), 50U);
+}
+
+TEST_F(Deaths, OfALivingProcessAreLeftAlone) {
+  const Worker first("-", "train", path("run.wpr"));
+  first.wait_until_ready();
+  const Worker second("-", "clean", path("run.wpr"));
+  second.wait();
+  first.kill();
+  first.wait();
+  EXPECT_EQ(examine_file(path("run.wpr")).flight.pid, static_cast<std::uint64_t>(first.pid()));
+  EXPECT_EQ(examine_file(path("run." + std::to_string(second.pid()) + ".wpr")).verdict.fate, Fate::exited);
+}
+
+}  // namespace

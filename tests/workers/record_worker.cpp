@@ -1,0 +1,132 @@
+// wp_record_worker FILE MODE: records itself and ends as MODE says, for tests that read what is left.
+//   train: trains until it is killed; says "ready" after the first step
+//   clean, throw, terminate, segv, abort, fpe, ill, overflow, malloc, borrowed, fork, threads, nan, growth,
+//   environment
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "wellposed/wellposed.hpp"
+
+namespace {
+
+using wp::Tensor;
+
+struct Model {
+  Tensor x = wp::random::normal({16, 8}, 1, 0), y = wp::random::normal({16, 1}, 1, 1000);
+  std::vector<Tensor> p = {wp::random::normal({8, 12}, 1, 2000) * 0.3, wp::random::normal({12, 1}, 1, 3000) * 0.3};
+  void step(std::int64_t n) {
+    const wp::scope train("train");
+    wp::set_step(n);
+    wp::set_rows(16 * n, 16);
+    wp::GradientTape tape;
+    tape.watch(p);
+    Tensor h;
+    {
+      const wp::scope layer("hidden");
+      h = wp::tanh(wp::matmul(x, p[0]));
+    }
+    const Tensor error = wp::matmul(h, p[1]) - y;
+    const std::vector<Tensor> g = tape.gradient(wp::mean(error * error), p);
+    for (std::size_t i = 0; i < p.size(); ++i) p[i] = p[i] - 0.05 * g[i];
+  }
+  void steps(std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) step(i);
+  }
+};
+
+// An op whose forward does what is asked, so that a call is in flight when it happens.
+void inside_op(void (*f)()) {
+  const wp::scope here("doomed");
+  const auto op = wp::custom_op({.name = "doomed_op", .forward = [f](const std::vector<Tensor>& x) {
+                                   f();
+                                   return x;
+                                 }});
+  (void)op({Tensor{{1.5, -2.0, 3.0}}});
+}
+
+volatile int zero = 0;
+int* volatile nowhere = nullptr;
+[[gnu::noinline]] int recurse(int depth) {
+  volatile char room[512];
+  room[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : recurse(depth + 1) + room[0];
+}
+// Everything behind a block up to the end of the heap: the next large request finds the rest's size wrong, inside
+// malloc.
+void corrupt_heap() {
+  auto* volatile block = static_cast<char*>(std::malloc(5000));
+  std::memset(block + 5000, 0xFF, static_cast<std::size_t>(static_cast<char*>(sbrk(0)) - block - 5000));
+  for (int i = 0; i < 1000; ++i) {
+    void* volatile more = std::malloc(100000);
+    (void)more;
+  }
+}
+
+int run(const std::string& mode) {
+  Model model;
+  model.steps(5);
+  if (mode == "segv") inside_op([] { *nowhere = 1; });
+  if (mode == "abort") inside_op([] { std::abort(); });
+  if (mode == "fpe") inside_op([] { zero = 7 / zero; });
+  if (mode == "ill") inside_op([] { __builtin_trap(); });
+  if (mode == "overflow") inside_op([] { zero = recurse(0); });
+  if (mode == "malloc") inside_op(corrupt_heap);
+  if (mode == "terminate") wp::reshape(Tensor{{1.0, 2.0}}, {3});
+  if (mode == "nan") {
+    const wp::allow_nonfinite meant;
+    const Tensor bad = wp::log(Tensor{{-1.0, 1.0}});
+    wp::set_step(6);
+    (void)(bad + 1.0);
+    std::raise(SIGKILL);
+  }
+  if (mode == "growth") {
+    Tensor w{{1.0, 2.0}};
+    const wp::scope here("growing");
+    for (std::int64_t n = 0; n < 20; ++n) {
+      wp::set_step(n);
+      w = w * 3.0;
+    }
+    std::raise(SIGKILL);
+  }
+  if (mode == "throw") {
+    try {
+      (void)wp::linalg::inv(Tensor{{1.0, 1.0}, {1.0, 1.0}});
+    } catch (const wp::Error&) {
+    }
+  }
+  if (mode == "fork") {
+    const pid_t child = fork();
+    Model own;
+    own.steps(child == 0 ? 7 : 3);
+    if (child == 0) std::raise(SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+  }
+  if (mode == "train") {
+    std::puts("ready");
+    std::fflush(stdout);
+    for (std::int64_t n = 5;; ++n) model.step(n);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 3) return 2;
+  const std::string file = argv[1], mode = argv[2];
+  if (file == "-") return run(mode);  // WELLPOSED_RECORD says where
+  const auto recorder = wp::record(file, {.records = 1024});
+  if (mode == "terminate") [&]() noexcept { run(mode); }();
+  return run(mode);
+} catch (const wp::Error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 3;
+}
