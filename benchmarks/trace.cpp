@@ -53,6 +53,7 @@ void judge(const char* name, const Work& work, int calls, double ops, int rounds
               n.low, n.high);
   if (ops > 1) std::printf("  %.0f ns per op [%.0f, %.0f]", e.middle, e.low, e.high);
   std::printf("\n");
+  std::fflush(stdout);
 }
 
 }  // namespace
