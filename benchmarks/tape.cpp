@@ -20,15 +20,15 @@ Tensor chain(Tensor y, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-// 32 → 64 → 64 → 10, relu, softmax cross-entropy, one step of gradient descent.
+// in → hidden → hidden → 10, relu, softmax cross-entropy, one step of gradient descent.
 struct Mlp {
   Tensor x, labels;
   std::vector<Tensor> p;
-  Mlp(wp::DType d, std::int64_t batch) {
-    x = draw(d, {batch, 32}, 0);
+  Mlp(wp::DType d, std::int64_t batch, std::int64_t in, std::int64_t hidden) {
+    x = draw(d, {batch, in}, 0);
     labels = wp::astype(wp::one_hot(wp::remainder(wp::arange(batch), 10), 10), d);
-    p = {draw(d, {32, 64}, 1) * 0.2,    wp::zeros({64}, {.dtype = d}), draw(d, {64, 64}, 2) * 0.1,
-         wp::zeros({64}, {.dtype = d}), draw(d, {64, 10}, 3) * 0.1,    wp::zeros({10}, {.dtype = d})};
+    p = {draw(d, {in, hidden}, 1) * 0.2,    wp::zeros({hidden}, {.dtype = d}), draw(d, {hidden, hidden}, 2) * 0.1,
+         wp::zeros({hidden}, {.dtype = d}), draw(d, {hidden, 10}, 3) * 0.1,    wp::zeros({10}, {.dtype = d})};
   }
   void step() {
     wp::GradientTape tape;
@@ -63,7 +63,8 @@ std::optional<Work> tape_work(const std::string& name, wp::DType dtype, const wp
     return gradient_of(x, [=](const Tensor& t) { return chain(t, a, b); });
   }
   if (name == "tape.mlp") {
-    const auto mlp = std::make_shared<Mlp>(dtype, shape[0]);
+    const bool sized = shape.size() == 3;
+    const auto mlp = std::make_shared<Mlp>(dtype, shape[0], sized ? shape[1] : 32, sized ? shape[2] : 64);
     return [mlp] { mlp->step(); };
   }
   const Tensor m = draw(dtype, shape, 1);

@@ -33,7 +33,7 @@ bool among(std::string_view text, const char* const (&words)[N]) {
     if (text == w) return true;
   return text.empty();
 }
-constexpr std::array<Variable, 4> known{{
+constexpr std::array<Variable, 5> known{{
     {"WELLPOSED_CHECKS",
      [](std::string_view t) {
        return among(t, {"off", "escape", "warn", "raise"});
@@ -49,6 +49,7 @@ constexpr std::array<Variable, 4> known{{
        return among(t, {"baseline", "avx2", "avx512"});
      },
      "baseline, avx2 or avx512"},
+    {"WELLPOSED_RECORD", [](std::string_view) { return true; }, "a file name"},
     {"WELLPOSED_THREADS",
      [](std::string_view t) {
        const int n = std::atoi(std::string(t).c_str());

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 COMMANDS = ["tour", "doctor", "ops", "diagnose", "inv", "solve", "lstsq", "pinv", "svd", "cond", "rank",
-            "bisect"]
+            "bisect", "postmortem"]
 
 
 def help_texts(cli):

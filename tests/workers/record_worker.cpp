@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -61,8 +60,9 @@ int* volatile nowhere = nullptr;
 // Everything behind a block up to the end of the heap: the next large request finds the rest's size wrong, inside
 // malloc.
 void corrupt_heap() {
-  auto* volatile block = static_cast<char*>(std::malloc(5000));
-  std::memset(block + 5000, 0xFF, static_cast<std::size_t>(static_cast<char*>(sbrk(0)) - block - 5000));
+  volatile char* const end = static_cast<char*>(sbrk(0));
+  for (volatile char* at = static_cast<char*>(std::malloc(5000)) + 5000; at < end; ++at)
+    *at = static_cast<char>(0xFF);
   for (int i = 0; i < 1000; ++i) {
     void* volatile more = std::malloc(100000);
     (void)more;
