@@ -150,7 +150,8 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
   if (!context().saw_nonfinite) [[likely]]
     return in;
   // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
-  return masked_rule(tape_, step, end_, targets_, in, [&](const Saved& finite) {
+  if (!support_) support_ = std::make_unique<Support>(tape_, end_, targets_);
+  return support_->masked(step, in, [&](const Saved& finite) {
     const RuleCall again(*this, step, finite, cotangents, wanted);
     return s.op->vjp(again);
   });

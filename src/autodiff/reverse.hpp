@@ -1,5 +1,6 @@
 // One way back over a tape.
 #pragma once
+#include "autodiff/support.hpp"
 #include "autodiff/tape.hpp"
 
 namespace wp::autodiff {
@@ -25,11 +26,12 @@ class Reverse {
   const Request& request_;
   std::vector<std::int32_t> targets_, sources_;
   std::vector<Tensor> seeds_;
-  std::vector<Tensor> cotangents_;  // by slot
-  std::vector<char> needed_;        // by slot: a source lies before it
-  std::vector<char> is_source_;     // by slot
-  std::size_t end_;                 // steps when it began: the tape may record what follows
-  std::vector<char> made_;          // by slot: by a step, not watched
+  std::vector<Tensor> cotangents_;    // by slot
+  std::vector<char> needed_;          // by slot: a source lies before it
+  std::vector<char> is_source_;       // by slot
+  std::size_t end_;                   // steps when it began: the tape may record what follows
+  std::vector<char> made_;            // by slot: by a step, not watched
+  std::unique_ptr<Support> support_;  // once something is not finite
 };
 
 // Brings a rule's result to the shape and dtype of the input it belongs to.

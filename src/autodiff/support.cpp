@@ -1,5 +1,7 @@
 #include "autodiff/support.hpp"
 
+#include <algorithm>
+
 #include "ops/elementwise.hpp"
 #include "ops/moves.hpp"
 #include "wellposed/ops.hpp"
@@ -34,6 +36,15 @@ std::vector<Tensor> masks_of_inputs(const Step& s, std::span<const Tensor> of_ou
       if (wanted[i] && in[i].defined()) all[i] = not_equal(sum_to(in[i], s.facts[i].shape), 0);
     return all;
   }
+  if (s.op->flow == flow_elementwise) {
+    for (std::uint32_t i = 0; i < s.inputs; ++i)
+      if (wanted[i])
+        all[i] = !of_outputs[0].defined() ? zeros_for({s.facts[i].shape, DType::boolean})
+                 : s.facts[i].shape == of_outputs[0].shape()
+                     ? of_outputs[0]
+                     : not_equal(sum_to(astype(of_outputs[0], f64), s.facts[i].shape), 0);
+    return all;
+  }
   std::vector<Tensor> in(s.inputs);
   std::vector<const Tensor*> pointers(s.inputs);
   for (std::uint32_t i = 0; i < s.inputs; ++i) {
@@ -61,47 +72,43 @@ Tensor joined(const Tensor& a, const Tensor& b) {
   return a.defined() ? logical_or(a, b) : b;
 }
 
-// Masks of the outputs and inputs of one step.
-struct Masks {
-  std::vector<Tensor> outputs, inputs;
-};
-Masks masks_at(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets) {
-  std::vector<Tensor> by_slot(tape.slots().size());
-  for (std::size_t k = end; k-- > step;) {
-    const Step& s = tape.steps()[k];
-    Masks m;
-    bool any = false;
-    for (std::uint32_t o = 0; o < s.outputs; ++o) {
-      const std::int32_t slot = s.slots[s.inputs + o];
-      Tensor mask = by_slot[static_cast<std::size_t>(slot)];
-      for (const std::int32_t t : targets)
-        if (t == slot) mask = ones(s.facts[s.inputs + o].shape, {.dtype = DType::boolean});
-      any = any || mask.defined();
-      m.outputs.push_back(mask);
-    }
-    if (!any && k > step) continue;
-    m.inputs = masks_of_inputs(s, m.outputs, k == step);
-    if (k == step) return m;
-    for (std::uint32_t i = 0; i < s.inputs; ++i)
-      if (m.inputs[i].defined()) {
-        Tensor& sum_of = by_slot[static_cast<std::size_t>(s.slots[i])];
-        sum_of = joined(sum_of, m.inputs[i]);
-      }
-  }
-  return {};
-}
-
 }  // namespace
 
-Tensors masked_rule(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets,
-                    const Tensors& found, const std::function<Tensors(const Saved&)>& rule) {
-  const Step& s = tape.steps()[step];
-  Masks m;
-  {
+std::vector<Tensor> Support::of_outputs(const Step& s) const {
+  std::vector<Tensor> masks;
+  for (std::uint32_t o = 0; o < s.outputs; ++o) {
+    const std::int32_t slot = s.slots[s.inputs + o];
+    const bool target = std::find(targets_.begin(), targets_.end(), slot) != targets_.end();
+    masks.push_back(target ? ones(s.facts[s.inputs + o].shape, {.dtype = DType::boolean})
+                           : by_slot_[static_cast<std::size_t>(slot)]);
+  }
+  return masks;
+}
+
+Support::Masks Support::at(std::size_t step) {
+  for (; next_ > step + 1; --next_) {
+    const Step& s = tape_.steps()[next_ - 1];
+    const std::vector<Tensor> outputs = of_outputs(s);
+    if (std::none_of(outputs.begin(), outputs.end(), [](const Tensor& m) { return m.defined(); })) continue;
+    const std::vector<Tensor> inputs = masks_of_inputs(s, outputs, false);
+    for (std::uint32_t i = 0; i < s.inputs; ++i)
+      if (inputs[i].defined()) {
+        Tensor& sum_of = by_slot_[static_cast<std::size_t>(s.slots[i])];
+        sum_of = joined(sum_of, inputs[i]);
+      }
+  }
+  const Step& s = tape_.steps()[step];
+  std::vector<Tensor> outputs = of_outputs(s), inputs = masks_of_inputs(s, outputs, true);
+  return {std::move(outputs), std::move(inputs)};
+}
+
+Tensors Support::masked(std::size_t step, const Tensors& found, const std::function<Tensors(const Saved&)>& rule) {
+  const Step& s = tape_.steps()[step];
+  const Masks m = [&] {
     const Unseen unseen;
     const checks off(CheckLevel::off);
-    m = masks_at(tape, step, end, targets);
-  }
+    return at(step);
+  }();
   const auto dropped = [](const Tensor& mask) { return mask.defined() && !bool(wp::all(mask)); };
   bool any = false;
   for (const Tensor& mask : m.outputs) any = any || !mask.defined() || dropped(mask);

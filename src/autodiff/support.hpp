@@ -10,9 +10,30 @@ namespace wp::autodiff {
 // Whether zeros that the op's rule gives are structural.
 bool chooses(const Op& op) noexcept;
 
-// The cotangents `found` of a step, in which something was not finite, without what belongs to dropped elements.
-// `rule` is called once more, with values of dropped elements replaced where they are not finite.
-Tensors masked_rule(const Tape& tape, std::size_t step, std::size_t end, std::span<const std::int32_t> targets,
-                    const Tensors& found, const std::function<Tensors(const Saved&)>& rule);
+// Which elements the targets rest on, step by step on one way back. It is made when something is not finite, and goes
+// on from there: every step is looked at once.
+class Support {
+ public:
+  // Steps before `end` count.
+  Support(const Tape& tape, std::size_t end, std::span<const std::int32_t> targets)
+      : tape_(tape), targets_(targets), next_(end), by_slot_(tape.slots().size()) {}
+  // The cotangents `found` of a step, in which something was not finite, without what belongs to dropped elements.
+  // `rule` is called once more, with values of dropped elements replaced where they are not finite. Steps come from
+  // the last to the first.
+  Tensors masked(std::size_t step, const Tensors& found, const std::function<Tensors(const Saved&)>& rule);
+
+ private:
+  // Masks of the outputs and inputs of one step: bool tensors; undefined: nothing.
+  struct Masks {
+    std::vector<Tensor> outputs, inputs;
+  };
+  Masks at(std::size_t step);
+  std::vector<Tensor> of_outputs(const Step& s) const;
+
+  const Tape& tape_;
+  std::span<const std::int32_t> targets_;
+  std::size_t next_;  // steps from here on have given their masks to their inputs
+  std::vector<Tensor> by_slot_;
+};
 
 }  // namespace wp::autodiff

@@ -246,4 +246,15 @@ TEST(Gradcheck, NamesTheEntryThatIsWrong) {
   const auto f = [](const Tensor& x) { return x * x; };
   EXPECT_TRUE(gradcheck(f, Tensor{1.0, -2.0}, 2)) << gradcheck(f, Tensor{1.0, -2.0}, 2);
 }
+
+// A derivative that overflows early on a long way back must not cost more than the way itself, again and again.
+TEST(Tape, AnInfiniteDerivativeOnALongWayEndsInLinearTime) {
+  const wp::checks off("off");
+  const Tensor x = wp::full({4096}, 3.0, {.dtype = wp::f32});
+  wp::GradientTape tape;
+  tape.watch(x);
+  Tensor y = x;
+  for (int k = 0; k < 2000; ++k) y = y * 2.0F;
+  EXPECT_TRUE(std::isinf(tape.gradient(wp::sum(y), x)[{0}].item<float>()));
+}
 }  // namespace
