@@ -159,17 +159,15 @@ TEST(Subspaces, TakeAnAbsoluteThreshold) {
   EXPECT_THROW(la::orth(a, {.atol = -1.0}), ArgumentError);
 }
 
-std::string dependency(const Tensor& a, std::vector<std::string> names = {}) {
-  la::SolveOptions o;
-  if (!names.empty()) o.names = names;
-  return la::diagnosed::solve(a, ones({a.shape(0)}), o).diagnosis[0].dependent;
+std::string dependency(const Tensor& a, const std::optional<std::vector<std::string>>& names = std::nullopt) {
+  return la::diagnosed::solve(a, ones({a.shape(0)}), {.names = names}).diagnosis[0].dependent;
 }
 
 TEST(Words, OfAnExactlySingularMatrixAreExact) {
   EXPECT_EQ(dependency({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}), "row 2 = −row 0 + 2 × row 1");
   EXPECT_EQ(dependency({{3.0, 6.0}, {1.0, 2.0}}), "row 1 = 1/3 × row 0");
   EXPECT_EQ(dependency({{7.0, 14.0}, {-24.0, -48.0}}), "row 1 = −24/7 × row 0");
-  EXPECT_EQ(dependency({{3.0, 6.0}, {1.0, 2.0}}, {"mass", "force"}), "force = 1/3 × mass");
+  EXPECT_EQ(dependency({{3.0, 6.0}, {1.0, 2.0}}, {{"mass", "force"}}), "force = 1/3 × mass");
   EXPECT_EQ(dependency({{0.0, 0.0}, {1.0, 2.0}}), "row 0 is zero");
   EXPECT_EQ(dependency({{1.0, 1.0}, {1.5, 1.5}}), "row 1 = 1.5 × row 0");
   EXPECT_EQ(dependency({{0.1, 0.2}, {0.2, 0.4}}), "row 1 = 2 × row 0");
