@@ -7,11 +7,11 @@ def operands(dtype, shape, count):
     return [rng.normal(size=shape).astype({"f32": "float32", "f64": "float64"}[dtype]) for _ in range(count)]
 
 
-def parameters(dtype, batch):
+def parameters(dtype, batch, features=32, hidden=64):
     rng = np.random.default_rng(2)
     t = {"f32": "float32", "f64": "float64"}[dtype]
-    sizes = [((32, 64), .2), ((64,), 0), ((64, 64), .1), ((64,), 0), ((64, 10), .1), ((10,), 0)]
-    return (rng.normal(size=(batch, 32)).astype(t), np.arange(batch) % 10,
+    sizes = [((features, hidden), .2), ((hidden,), 0), ((hidden, hidden), .1), ((hidden,), 0), ((hidden, 10), .1), ((10,), 0)]
+    return (rng.normal(size=(batch, features)).astype(t), np.arange(batch) % 10,
             [(rng.normal(size=s) * f).astype(t) for s, f in sizes])
 
 

@@ -1,6 +1,6 @@
-// What recording costs: the same work with and without a recorder, alternating in one process, in processor time of
-// its thread. Medians of paired ratios with their quartiles, beside pairs that both run without (the noise).
-//   wp_bench_trace [ROUNDS] [FILE]      WELLPOSED_THREADS=1
+// What watching costs: the same work with and without it, alternating in one process, in processor time of its
+// thread. Medians of paired ratios with their quartiles, beside pairs that both run without (the noise).
+//   wp_bench_trace [ROUNDS] [FILE]      WELLPOSED_THREADS=1; trace_peers.py for the other libraries
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -35,23 +35,32 @@ Spread spread(std::vector<double> v) {
   return {v[v.size() / 4], v[v.size() / 2], v[3 * v.size() / 4]};
 }
 
-void judge(const char* name, const Work& work, int calls, double ops, int rounds, const std::string& file) {
+struct Case {
+  const char* name;
+  Work work;
+  int calls;
+  double ops;
+};
+// A way of watching; `watched` runs what it is given under it.
+struct Way {
+  const char* name;
+  std::function<double(const std::function<double()>&)> watched, plain;
+};
+
+void judge(const Case& c, const Way& way, int rounds) {
+  const std::function<double()> once = [&] { return time_of(c.work, c.calls); };
   std::vector<double> ratios, noise, extra;
   for (int k = 0; k < rounds; ++k) {
-    const double off = time_of(work, calls), again = time_of(work, calls);
-    double on = 0;
-    {
-      const auto recorder = wp::record(file);
-      on = time_of(work, calls);
-    }
-    ratios.push_back(on / std::min(off, again));
+    const double off = way.plain(once), on = way.watched(once), again = way.plain(once);
+    const double plain = (off + again) / 2;
+    ratios.push_back(on / plain);
     noise.push_back(again / off);
-    extra.push_back((on - std::min(off, again)) / ops);
+    extra.push_back((on - plain) / c.ops);
   }
   const Spread r = spread(ratios), n = spread(noise), e = spread(extra);
-  std::printf("%-44s  on/off %.3f [%.3f, %.3f]  off/off %.3f [%.3f, %.3f]", name, r.middle, r.low, r.high, n.middle,
-              n.low, n.high);
-  if (ops > 1) std::printf("  %.0f ns per op [%.0f, %.0f]", e.middle, e.low, e.high);
+  std::printf("%-8s %-42s on/off %.3f [%.3f, %.3f]  off/off %.3f [%.3f, %.3f]", way.name, c.name, r.middle, r.low,
+              r.high, n.middle, n.low, n.high);
+  if (c.ops > 1) std::printf("  %.0f ns per op [%.0f, %.0f]", e.middle, e.low, e.high);
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -61,8 +70,31 @@ void judge(const char* name, const Work& work, int calls, double ops, int rounds
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 24;
   const std::string file = argc > 2 ? argv[2] : "bench.wpr";
-  judge("chain of 1000 ops on 16 elements", *tape_work("chain", wp::f32, {16}), 20, 1000, rounds, file);
-  judge("training step, batch 64, 32-64-64-10", *tape_work("tape.mlp", wp::f32, {64}), 50, 1, rounds, file);
-  judge("training step, batch 1024, 256-512-512-10", *tape_work("tape.mlp", wp::f32, {1024, 256, 512}), 2, 1, rounds,
-        file);
+  const auto plainly = [](const std::function<double()>& f) { return f(); };
+  const Way ways[] = {
+      {"recorder",
+       [&](const std::function<double()>& f) {
+         const auto recorder = wp::record(file);
+         return f();
+       },
+       plainly},
+      {"window",
+       [](const std::function<double()>& f) {
+         const wp::Trace trace;
+         return f();
+       },
+       plainly},
+      {"checks", plainly,  // at escape, the default
+       [](const std::function<double()>& f) {
+         const wp::checks off("off");
+         return f();
+       }},
+  };
+  const Case cases[] = {
+      {"chain of 1000 ops on 16 elements", *tape_work("chain", wp::f32, {16}), 20, 1000},
+      {"training step, batch 64, 32-64-64-10", *tape_work("tape.mlp", wp::f32, {64}), 50, 1},
+      {"training step, batch 1024, 256-512-512-10", *tape_work("tape.mlp", wp::f32, {1024, 256, 512}), 2, 1},
+  };
+  for (const Way& way : ways)
+    for (const Case& c : cases) judge(c, way, rounds);
 }

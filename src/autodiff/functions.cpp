@@ -48,10 +48,9 @@ std::optional<JvpResults> jvp_by_elements(const TensorsFunction& f, const std::v
   for (std::size_t k = 0; k < r.values.size(); ++k) {
     const Tensor& y = r.values[k];
     if (!is(y.dtype(), kinds::real_floating)) return std::nullopt;
-    const Tensor seeds = eye(y.size(), {.dtype = y.dtype()});
     Tensors elements;
     for (std::int64_t e = 0; e < y.size(); ++e) {
-      const Tensor seed = reshape(seeds[{e}], y.shape());
+      const Tensor seed = autodiff::unit(y, e);
       const std::vector<Tensor> g = r.tape->gradient({.targets = {&y, 1},
                                                       .seeds = {&seed, 1},
                                                       .sources = r.x,

@@ -15,12 +15,6 @@ Dims joined(const Dims& a, const Dims& b, std::size_t from = 0) {
   return all;
 }
 
-// Row k of the identity in the shape of y.
-Tensor unit(const Tensor& y, std::int64_t k) {
-  const Tensor flat = astype(equal(arange(y.size()), k), y.dtype());
-  return reshape(flat, y.shape());
-}
-
 // A tape that gives one gradient keeps what it has until the last row.
 struct Rows {
   Tape& tape;
@@ -33,6 +27,11 @@ struct Rows {
 };
 
 }  // namespace
+
+Tensor unit(const Tensor& y, std::int64_t k) {
+  const Tensor flat = astype(equal(arange(y.size()), k), y.dtype());
+  return reshape(flat, y.shape());
+}
 
 Tensor jacobian(Tape& tape, const Request& r) {
   const Tensor &y = r.targets[0], &x = r.sources[0];

@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/busy.hpp"
 #include "base/text.hpp"
 #include "ops/moves.hpp"
 
 namespace wp::autodiff {
 namespace {
-
-struct Busy {  // held for tens of nanoseconds
-  std::atomic_flag& flag;
-  explicit Busy(std::atomic_flag& f) noexcept : flag(f) {
-    while (flag.test_and_set(std::memory_order_acquire))
-      while (flag.test(std::memory_order_relaxed)) {
-      }
-  }
-  ~Busy() { flag.clear(std::memory_order_release); }
-};
 
 bool named(std::uint32_t bits, std::size_t i) noexcept {
   return (bits >> std::min<std::size_t>(i, 31) & 1U) != 0;

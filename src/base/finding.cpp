@@ -56,10 +56,8 @@ std::string Finding::json() const {
     out += say(", \"worst_member\": ", worst_member, ", \"members\": ");
     put(out, Dims(members.begin(), members.end()));
   }
-  out += ", \"operands\": [";
-  for (std::size_t i = 0; i < operands.size(); ++i) out += (i ? ", " : "") + json_quote(operands[i]);
-  out += say("], \"dtype\": ", json_quote(dtype), ", \"shape\": ", json_quote(shape),
-             ", \"scope\": ", json_quote(scope));
+  out += say(", \"operands\": ", json_list(operands), ", \"dtype\": ", json_quote(dtype),
+             ", \"shape\": ", json_quote(shape), ", \"scope\": ", json_quote(scope));
   if (place.known()) out += say(", \"file\": ", json_quote(place.file), ", \"line\": ", place.line);
   if (step >= 0) out += say(", \"step\": ", step);
   return out + "}";

@@ -71,6 +71,12 @@ std::string kinds_text(Kinds k) {
   return out;
 }
 
+std::string json_list(const std::vector<std::string>& all) {
+  std::string out = "[";
+  for (const std::string& s : all) out += (out.size() > 1 ? ", " : "") + json_quote(s);
+  return out + "]";
+}
+
 std::string json_quote(std::string_view s) {
   std::string out = "\"";
   for (const char c : s) {

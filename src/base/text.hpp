@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "wellposed/dtype.hpp"
 #include "wellposed/error.hpp"
@@ -58,8 +59,9 @@ std::string say(const Parts&... parts) {
 std::string bytes_text(double bytes);                       // "1.5 GiB"
 std::string plural(std::int64_t n, std::string_view word);  // "1 element", "3 elements"
 std::string kinds_text(Kinds k);                            // "real floating-point"
-// JSON string with quotes and escapes.
+// JSON string with quotes and escapes, and a list of them.
 std::string json_quote(std::string_view s);
+std::string json_list(const std::vector<std::string>& all);
 
 // Misuse: throws E with a finding of this code. Message: rule and what came; advice: what to do. Inside a call the
 // finding carries the op's name, the user's line and the scope.
@@ -68,6 +70,14 @@ template <class E>
 [[noreturn]] void raise(std::string_view code, std::string_view function, std::string message,
                         std::string advice = {}) {
   throw E(misuse(code, function, std::move(message), std::move(advice)));
+}
+// The same with the user's line, for functions that take it themselves.
+template <class E>
+[[noreturn]] void raise_at(const Place& place, std::string_view code, std::string_view function, std::string message,
+                           std::string advice = {}) {
+  Finding f = misuse(code, function, std::move(message), std::move(advice));
+  f.place = place;
+  throw E(std::move(f));
 }
 // The same from inside a room: the function is the op that runs.
 template <class E>

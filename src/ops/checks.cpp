@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
-#include "kernels/scan.hpp"
 #include "kernels/walk.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/elementwise.hpp"
@@ -16,20 +15,8 @@ namespace {
 
 using OriginPtr = std::shared_ptr<const Origin>;
 
-// The first non-finite element at or after `from`, or −1.
-std::int64_t next_nonfinite(const Tensor& t, std::int64_t from) {
-  if (!is_floating(t.dtype())) return -1;
-  if (t.is_contiguous()) return kernels::first_nonfinite(t.dtype(), t.node()->data, from, t.size());
-  for (std::int64_t e = from; e < t.size(); ++e)
-    if (nonfinite_at(t, e)) return e;
-  return -1;
-}
-
-const Param& param(const Op& op, std::size_t i) {
-  return op.params[std::min(i, op.params.size() - 1)];
-}
 bool carries(const Call& c, std::size_t i) {
-  return c.in[i].defined() && !param(c.op, i).separate;
+  return c.in[i].defined() && !c.op.param(i).separate;
 }
 
 // What the operands of one result element are.
@@ -118,17 +105,19 @@ void list_operands(const Call& c, std::size_t output, std::int64_t element, Find
     };
     c.op.flow({c, output, element, i}, look);
     if (count == 0) continue;
-    const std::string_view name = param(c.op, i).name;
-    const auto at = [&](std::int64_t e) {
-      return say(name, x.ndim() ? say(unravel(e, x.shape())) : std::string(), " = ", text_at(x, e));
-    };
-    f.operands.push_back(count == 1     ? at(first)
-                         : largest >= 0 ? say(count, " elements of ", name, ", largest ", at(largest))
-                                        : say(count, " elements of ", name));
+    const std::string_view name = c.op.param(i).name;
+    f.operands.push_back(count == 1 ? entry_text(name, x, first)
+                         : largest >= 0
+                             ? say(count, " elements of ", name, ", largest ", entry_text(name, x, largest))
+                             : say(count, " elements of ", name));
   }
 }
 
 }  // namespace
+
+std::string call_text(const Op& op, const char* rule) {
+  return rule ? say(op.name, " in the derivative of ", rule) : std::string(op.name);
+}
 
 Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   const Tensor& y = c.out[output];
@@ -136,7 +125,7 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   Finding& f = o.finding;
   o.value = text_at(y, element);
   const Running* const rule = context().rule;
-  f.op = rule ? say(c.op.name, " in the derivative of ", rule->op) : std::string(c.op.name);
+  f.op = call_text(c.op, rule ? rule->op : nullptr);
   f.severity = Severity::warning;
   f.element = unravel(element, y.shape());
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) ++f.count;

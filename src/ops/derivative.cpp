@@ -95,11 +95,10 @@ Tensors call_with(const Forward& f, std::span<const Tensor* const> in) {
 Tensors jvp_linear(const Forward& f) {
   std::vector<Tensor> zero(f.in.size());
   std::vector<const Tensor*> in(f.in.size());
-  const std::vector<Param>& params = f.op.params;
   for (std::size_t i = 0; i < in.size(); ++i) {
     in[i] = f.tangents[i].defined() ? &f.tangents[i] : &f.in[i];
     // Conditions and indices stay; data that does not vary counts as 0, also integers.
-    if (f.tangents[i].defined() || !f.in[i].defined() || params[std::min(i, params.size() - 1)].separate) continue;
+    if (f.tangents[i].defined() || !f.in[i].defined() || f.op.param(i).separate) continue;
     zero[i] = f.in[i].node()->weak ? Tensor(0) : zeros_for(f.facts[i]);
     in[i] = &zero[i];
   }

@@ -19,23 +19,27 @@ Tensor no_numbers(const Dims& shape) {
 
 // The outputs of the call with input `input` replaced by element numbers, and other data by −1.
 Tensors moved_numbers(const Call& c, std::size_t input) {
+  Tensors out =
+      moved_instead(c, [&](std::size_t i) { return (i == input ? element_numbers : no_numbers)(c.in[i].shape()); });
+  for (Tensor& t : out) t = contiguous(t);
+  return out;
+}
+
+}  // namespace
+
+Tensors moved_instead(const Call& c, const std::function<Tensor(std::size_t)>& data) {
   std::vector<Tensor> replaced;
   std::vector<const Tensor*> in;
   replaced.reserve(c.in.size());
   for (std::size_t i = 0; i < c.in.size(); ++i) {
-    const Param& p = c.op.params[std::min(i, c.op.params.size() - 1)];
-    replaced.push_back(
-        p.separate || !c.in[i].defined() ? c.in[i] : (i == input ? element_numbers : no_numbers)(c.in[i].shape()));
+    replaced.push_back(c.op.param(i).separate || !c.in[i].defined() ? c.in[i] : data(i));
     in.push_back(&replaced.back());
   }
   Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place());
   c.op.infer(again);
   c.op.forward(again);
-  for (Tensor& t : again.out) t = contiguous(t);
   return again.out;
 }
-
-}  // namespace
 
 void flow_moves(const FlowQuery& q, Visit visit) {
   const Call& c = q.call;

@@ -8,6 +8,8 @@ namespace wp {
 
 // Flow of any op that moves elements of its data inputs. Rooms with index inputs answer for those themselves.
 void flow_moves(const FlowQuery& q, Visit visit);
+// What the call does to other data: its outputs with data(i) in the place of input i. Indices and conditions stay.
+Tensors moved_instead(const Call& c, const std::function<Tensor(std::size_t)>& data);
 // Flow of ops whose values come from attributes only.
 void flow_nothing(const FlowQuery& q, Visit visit);
 // Flow of ops of which nothing finer is known: every element.

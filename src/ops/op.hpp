@@ -185,7 +185,13 @@ struct Op {
 
   std::vector<std::string_view> branches = {};  // named cases; each must have a sample
   std::vector<Sample> (*samples)() = nullptr;
+
+  // The parameter of argument i: the last one takes the rest.
+  const Param& param(std::size_t i) const noexcept { return params[i < params.size() ? i : params.size() - 1]; }
 };
+
+// "multiply in the derivative of tanh"; rule: the op whose derivative runs, or null.
+std::string call_text(const Op& op, const char* rule);
 
 inline Call::Call(const Op& o, Inputs i, Attrs a, const Place& p) noexcept
     : op(o), in(i), attrs(a), running{o.name.data(), &p} {}

@@ -11,29 +11,16 @@ namespace {
 
 // What the call does to numbers of rows: every element of an input is replaced by the number of its row.
 Tensors moved_rows(const Call& c, const std::string& name) {
-  std::vector<Tensor> replaced;
-  std::vector<const Tensor*> in;
-  replaced.reserve(c.in.size());
-  for (std::size_t i = 0; i < c.in.size(); ++i) {
+  return moved_instead(c, [&](std::size_t i) {
     const Tensor& x = c.in[i];
-    const Param& p = c.op.params[std::min(i, c.op.params.size() - 1)];
     const std::shared_ptr<const Label> label = label_of(x);
-    if (p.separate || !x.defined()) {
-      replaced.push_back(x);
-    } else {
-      const bool known = label && !label->rows.empty() && label->name == name;
-      const Tensor numbers =
-          known ? Tensor::from(label->rows, {x.shape()[0]}) : Tensor::from(std::vector<std::int64_t>{-1}, {1});
-      Dims strides(x.shape().size(), 0);
-      if (known) strides[0] = 1;
-      replaced.push_back(view_of(numbers, x.shape(), strides));
-    }
-    in.push_back(&replaced.back());
-  }
-  Call again(c.op, Inputs(in.data(), in.size()), c.attrs, c.place());
-  c.op.infer(again);
-  c.op.forward(again);
-  return again.out;
+    const bool known = label && !label->rows.empty() && label->name == name;
+    const Tensor numbers =
+        known ? Tensor::from(label->rows, {x.shape()[0]}) : Tensor::from(std::vector<std::int64_t>{-1}, {1});
+    Dims strides(x.shape().size(), 0);
+    if (known) strides[0] = 1;
+    return view_of(numbers, x.shape(), strides);
+  });
 }
 
 // One number per entry of the first axis; empty where an entry has several, or none has any.

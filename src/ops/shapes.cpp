@@ -84,11 +84,10 @@ DType meet_weak(DType a, DType s) {
 }  // namespace
 
 DType common_dtype(const Call& c) {
-  const std::vector<Param>& params = c.op.params;
   bool strong = false, weak = false;
   DType arrays = DType::boolean, scalars = DType::boolean;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
-    if (!c.in[i].defined() || params[std::min(i, params.size() - 1)].separate) continue;
+    if (!c.in[i].defined() || c.op.param(i).separate) continue;
     const detail::Node& n = *c.in[i].node();
     if (n.weak) {
       scalars = weak ? promote(scalars, n.dtype) : n.dtype;

@@ -46,6 +46,18 @@ bool nan_at(const Tensor& t, std::int64_t element) noexcept {
   return std::isnan(v.real()) || std::isnan(v.imag());
 }
 
+std::int64_t next_nonfinite(const Tensor& t, std::int64_t from) {
+  if (!is_floating(t.dtype())) return -1;
+  if (t.is_contiguous()) return kernels::first_nonfinite(t.dtype(), t.node()->data, from, t.size());
+  for (std::int64_t e = from; e < t.size(); ++e)
+    if (nonfinite_at(t, e)) return e;
+  return -1;
+}
+
+std::string entry_text(std::string_view name, const Tensor& t, std::int64_t element) {
+  return say(name, t.ndim() ? say(unravel(element, t.shape())) : std::string(), " = ", text_at(t, element));
+}
+
 std::string text_at(const Tensor& t, std::int64_t element) {
   const char* at = t.node()->data + offset_of(t, element) * static_cast<std::int64_t>(size_of(t.dtype()));
   return kernels::with_type(t.dtype(), [&](auto tag) -> std::string {

@@ -48,7 +48,9 @@ std::int64_t offset_of(const Tensor& t, std::int64_t element) noexcept;  // in e
 complex128 value_at(const Tensor& t, std::int64_t element) noexcept;
 bool nonfinite_at(const Tensor& t, std::int64_t element) noexcept;
 bool nan_at(const Tensor& t, std::int64_t element) noexcept;
+std::int64_t next_nonfinite(const Tensor& t, std::int64_t from);  // at or after `from`; −1: none
 std::string text_at(const Tensor& t, std::int64_t element);
+std::string entry_text(std::string_view name, const Tensor& t, std::int64_t element);  // "x[3, 1] = 7.2"
 Dims unravel(std::int64_t element, const Dims& shape);
 
 }  // namespace wp

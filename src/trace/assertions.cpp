@@ -23,11 +23,6 @@ namespace {
   throw AssertionError(std::move(f));
 }
 
-// "x[3, 1] = 7.2"
-std::string entry(std::string_view name, const Tensor& x, std::int64_t e) {
-  return say(name, x.ndim() ? say(unravel(e, x.shape())) : std::string(), " = ", text_at(x, e));
-}
-
 struct Wrong {
   std::int64_t first = -1, count = 0;
 };
@@ -70,7 +65,8 @@ void check_range(const Tensor& x, double low, double high, std::string_view name
     return v >= low && v <= high;
   });
   if (w.count)
-    fail(code, function, x, say(entry(name, x, w.first), " is outside of [", low, ", ", high, "]", extent(x, w), "."),
+    fail(code, function, x,
+         say(entry_text(name, x, w.first), " is outside of [", low, ", ", high, "]", extent(x, w), "."),
          "Look at where it comes from (blame), or clip the values if they are only off by rounding.", place, w.first,
          w.count);
 }
@@ -132,8 +128,8 @@ Tensor assert_spd(const Tensor& x, std::string_view name, std::source_location w
   });
   if (skew.count)
     fail("WP-AST-003", "assert_spd", x,
-         say(name, " is not symmetric: ", entry(name, x, skew.first), " differs from its mirror image (", skew.count,
-             " elements do)."),
+         say(name, " is not symmetric: ", entry_text(name, x, skew.first), " differs from its mirror image (",
+             skew.count, " elements do)."),
          "Use (A + matrix_transpose(A)) / 2 if the difference means nothing.", where, skew.first, skew.count);
   const linalg::Diagnosed<Tensor> tried = linalg::diagnosed::cholesky(x);
   for (std::int64_t m = 0; m < tried.diagnosis.size(); ++m)
@@ -155,8 +151,8 @@ Tensor assert_probability(const Tensor& x, std::int64_t axis, std::string_view n
   const Wrong w = wrong(sums, [&](std::int64_t e) { return std::fabs(value_at(sums, e).real() - 1) <= rounding; });
   if (w.count)
     fail("WP-AST-004", "assert_probability", x,
-         say("probabilities must sum to 1 along axis ", axis, "; ", entry(say("sum of ", name), sums, w.first), " (",
-             w.count, " of ", plural(sums.size(), "sum"), " are off)."),
+         say("probabilities must sum to 1 along axis ", axis, "; ", entry_text(say("sum of ", name), sums, w.first),
+             " (", w.count, " of ", plural(sums.size(), "sum"), " are off)."),
          "softmax gives probabilities; or divide by the sum.", where, -1, w.count);
   return x;
 }
@@ -176,7 +172,7 @@ Tensor assert_that(const Tensor& x, const std::function<Tensor(const Tensor&)>& 
   const Wrong w = wrong(answer, [&](std::int64_t e) { return value_at(answer, e).real() != 0; });
   if (w.count)
     fail("WP-AST-005", "assert_that", x,
-         each ? say(rule, ": ", entry(name, x, w.first), " does not hold", extent(x, w), ".")
+         each ? say(rule, ": ", entry_text(name, x, w.first), " does not hold", extent(x, w), ".")
               : say(rule, ": does not hold for ", name, "."),
          "", where, each ? w.first : -1, w.count);
   return x;

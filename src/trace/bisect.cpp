@@ -74,17 +74,15 @@ class Search {
 
 Bisection bisect(const Tensor& data, const std::function<bool(const Tensor&)>& fails, const BisectOptions& options,
                  std::source_location where) {
-  const auto refuse = [&](std::string message, std::string advice) {
-    Finding f = misuse("WP-ARG-001", "bisect", std::move(message), std::move(advice));
-    f.place = where;
-    throw ArgumentError(std::move(f));
-  };
-  if (!data.defined() || data.ndim() == 0) refuse("the data must have rows.", "");
+  if (!data.defined() || data.ndim() == 0)
+    raise_at<ArgumentError>(where, "WP-ARG-001", "bisect", "the data must have rows.");
   Search search(data, fails, options);
   Bisection out;
   out.rows.resize(static_cast<std::size_t>(data.shape()[0]));
   std::iota(out.rows.begin(), out.rows.end(), 0);
-  if (!search.fails(out.rows)) refuse("it does not fail with all rows.", "Look for what else has changed.");
+  if (!search.fails(out.rows))
+    raise_at<ArgumentError>(where, "WP-ARG-001", "bisect", "it does not fail with all rows.",
+                            "Look for what else has changed.");
   try {
     search.reduce(out.rows);
   } catch (const UsedUp&) {

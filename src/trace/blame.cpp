@@ -40,12 +40,10 @@ std::vector<std::int64_t> rows_of(const Tensor& x) {
 }
 
 Blame blame(const Tensor& x, std::source_location where) {
-  for (std::int64_t e = 0; x.defined() && e < x.size(); ++e)
-    if (nonfinite_at(x, e)) return blame(x, unravel(e, x.shape()), where);
-  Finding f = misuse("WP-ARG-001", "blame", "every element of the tensor is finite.",
-                     "Name the element that is wrong: blame(x, {i, j}).");
-  f.place = where;
-  throw ArgumentError(std::move(f));
+  if (const std::int64_t e = x.defined() ? next_nonfinite(x, 0) : -1; e >= 0)
+    return blame(x, unravel(e, x.shape()), where);
+  raise_at<ArgumentError>(where, "WP-ARG-001", "blame", "every element of the tensor is finite.",
+                          "Name the element that is wrong: blame(x, {i, j}).");
 }
 
 Blame blame(const Tensor& x, const Dims& element, std::source_location where) {
@@ -55,14 +53,10 @@ Blame blame(const Tensor& x, const Dims& element, std::source_location where) {
     inside = element[k] >= 0 && element[k] < x.shape()[k];
     e = e * x.shape()[k] + element[k];
   }
-  if (!inside) {
-    Finding f = misuse("WP-IDX-001", "blame",
-                       x.defined() ? say("no element ", element, " in a tensor ", x.shape(), ".")
-                                   : std::string("the tensor is undefined."),
-                       "");
-    f.place = where;
-    throw IndexError(std::move(f));
-  }
+  if (!inside)
+    raise_at<IndexError>(where, "WP-IDX-001", "blame",
+                         x.defined() ? say("no element ", element, " in a tensor ", x.shape(), ".")
+                                     : std::string("the tensor is undefined."));
   return trace::Walk(trace::Window::innermost()).from(x, e);
 }
 

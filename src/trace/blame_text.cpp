@@ -83,12 +83,10 @@ std::string Blame::json() const {
   std::string out = say("{\"schema_version\": 1, \"source\": \"", sources[static_cast<int>(source)],
                         "\", \"asked\": ", link(asked), ", \"chain\": [");
   for (std::size_t i = 0; i < chain.size(); ++i) out += (i ? ", " : "") + link(chain[i]);
-  out += "], \"operands\": [";
-  for (std::size_t i = 0; i < operands.size(); ++i) out += (i ? ", " : "") + json_quote(operands[i]);
-  out += say("], \"value\": ", json_quote(value), ", \"name\": ", json_quote(name), ", \"row\": ", row,
-             ", \"entry\": ", entry, ", \"rows_name\": ", json_quote(rows_name),
-             ", \"rows\": ", Dims(rows.begin(), rows.end()), ", \"spread\": ", spread,
-             ", \"advice\": ", json_quote(advice), ", \"missing\": ", json_quote(missing));
+  out += say("], \"operands\": ", json_list(operands), ", \"value\": ", json_quote(value),
+             ", \"name\": ", json_quote(name), ", \"row\": ", row, ", \"entry\": ", entry,
+             ", \"rows_name\": ", json_quote(rows_name), ", \"rows\": ", Dims(rows.begin(), rows.end()),
+             ", \"spread\": ", spread, ", \"advice\": ", json_quote(advice), ", \"missing\": ", json_quote(missing));
   return out + "}";
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/scope.hpp"
 #include "simd/ticks.hpp"
+#include "trace/layout.hpp"
 #include "trace/recorder.hpp"
 
 namespace wp::trace {
@@ -130,7 +131,7 @@ class BlockWatcher final : public memory::Watcher {
   std::uint32_t row_of(Recording& r, const ScopeName* scope) noexcept try {
     if (scope == last_scope_ && last_row_ != ~std::uint32_t{0}) return last_row_;
     last_scope_ = scope;
-    const std::size_t last = r.scope_rows - 1;
+    const std::size_t last = kScopeRows - 1;
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (rows_[i].scope == scope) return last_row_ = static_cast<std::uint32_t>(i);
     if (rows_.size() < last) {

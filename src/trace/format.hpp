@@ -43,7 +43,7 @@ inline constexpr std::size_t kLiveOffset = 2048, kPageBytes = 4096;
 static_assert(sizeof(Header) <= kLiveOffset && kLiveOffset + sizeof(Live) <= kPageBytes);
 
 // ---- names: indices into the string area, packed into one word
-// ------------------------------------------------------
+// -----------------------------------------------------
 struct Names {
   std::uint16_t op, scope, file, zero;
 };
@@ -55,7 +55,7 @@ struct StringEntry {
 inline constexpr std::size_t kLongestString = 1000;
 
 // ---- one call: what is known before it runs, and what came of it; each half has its own CRC
-// ---------------------------
+// ------------------------
 struct Fact {  // of a tensor
   static constexpr std::uint8_t undefined = 0xFF;
   // Flags.
@@ -107,7 +107,7 @@ inline std::size_t covered(const ResultPart& r) noexcept {
 }
 
 // ---- threads, scopes, steps
-// ---------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------
 struct Running {
   std::uint64_t sequence;
   Names names;
@@ -138,7 +138,7 @@ struct StepRow {  // written when a thread begins another step; says what the on
 static_assert(sizeof(ThreadRow) == 512 && sizeof(ScopeRow) == 32 && sizeof(StepRow) == 64);
 
 // ---- the end by a signal, and last words
-// ---------------------------------------------------------------------------------
+// ---------------------------------------------------------------------------
 inline constexpr std::size_t kFrames = 192, kWords = 2048, kMaps = 128 * 1024;
 struct Crash {
   std::uint64_t state;  // 0: none, 1: begun, 2: the stack is there, 3: the objects too
@@ -150,11 +150,5 @@ struct Crash {
   char words[kWords];
   char maps[kMaps];
 };
-
-template <class Row>
-constexpr std::size_t word_count(std::size_t bytes = sizeof(Row)) {
-  static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) % 8 == 0);
-  return bytes / 8;
-}
 
 }  // namespace wp::trace

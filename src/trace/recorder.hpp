@@ -69,13 +69,13 @@ struct Rows {
 extern thread_local Rows rows;
 
 // ---- memory: blocks.cpp
-// ----------------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------------------
 memory::Watcher& block_watcher() noexcept;
 // Looks at what is left and at the resident size, at most every quarter of a second.
 void look_at_memory(Recording& r, std::uint64_t now) noexcept;
 
 // ---- signals: signals.cpp
-// --------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------
 void catch_signals() noexcept;
 void release_signals() noexcept;
 // A stack for handlers on this thread, unless it has one; the returned block is given back to drop_stack.

@@ -83,10 +83,6 @@ Recording::Recording(const std::string& its_path, const RecordOptions& its_optio
   crash = reinterpret_cast<Crash*>(base_ + h.crash.offset);
   ring = reinterpret_cast<CallRecord*>(base_ + h.ring.offset);
   mask = records - 1;
-  step_mask = kStepRows - 1;
-  scope_rows = kScopeRows;
-  thread_rows = kThreadRows;
-  string_room = kStringBytes;
   pid = h.pid;
   ticks_per_second = h.ticks_per_second;
 }
@@ -133,7 +129,7 @@ std::uint16_t Recording::intern(std::string_view text) noexcept try {
 std::uint16_t Recording::append(std::string_view text) noexcept {
   const std::uint64_t need = (sizeof(StringEntry) + text.size() + 7) / 8 * 8;
   const std::size_t id = names_.size();
-  if (string_bytes_ + need > string_room || id > 0xFFFF) {
+  if (string_bytes_ + need > kStringBytes || id > 0xFFFF) {
     set(live->strings_lost, get(live->strings_lost) + 1);
     return kNoName;
   }
@@ -155,7 +151,7 @@ ThreadRow* Recording::enter_thread(std::uint16_t& number) noexcept {
   number = static_cast<std::uint16_t>(std::min<std::uint32_t>(++thread_count_, 0xFFFF));
   set(live->threads, thread_count_);
   ThreadRow* found = nullptr;
-  for (ThreadRow* row = threads; row != threads + thread_rows; ++row) {
+  for (ThreadRow* row = threads; row != threads + kThreadRows; ++row) {
     const std::uint64_t state = get(row->state);
     if (state == 0 || (state == 2 && (!found || get(row->last) < get(found->last)))) found = row;
     if (state == 0) break;

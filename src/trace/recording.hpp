@@ -52,8 +52,7 @@ class Recording {
   StepRow* steps;
   Crash* crash;
   CallRecord* ring;
-  std::uint64_t mask, step_mask;  // rows − 1 of the ring and of the steps
-  std::uint64_t scope_rows, thread_rows, string_room;
+  std::uint64_t mask;  // rows of the ring − 1
   std::uint64_t pid;
   double ticks_per_second;
   std::string path;

@@ -20,13 +20,13 @@ using trace::Wide;
 
 constexpr double kWorthTelling = 0.5;  // digits
 
-struct Error2 {
+struct Distance {
   double relative = 0;  // ‖y − exact‖/‖exact‖
   std::int64_t worst = 0;
 };
 // How far a recorded tensor is from what it should be.
-Error2 error_of(const Tensor& t, const Wide& exact) {
-  Error2 out;
+Distance error_of(const Tensor& t, const Wide& exact) {
+  Distance out;
   double most = -1, scale = 0, off = 0;
   for (std::int64_t e = 0; e < exact.size(); ++e)
     scale = std::fmax(scale, std::fabs(exact.hi[static_cast<std::size_t>(e)]));
@@ -104,7 +104,7 @@ class Again {
     if (!exact) exact = plainly(k, in);
     if (!exact) return;
     ++out_.replayed;
-    const Error2 e = error_of(k.out[0], *exact);
+    const Distance e = error_of(k.out[0], *exact);
     const double u = finfo(k.out[0].dtype()).eps / 2,
                  digits = std::log10(std::fmax(e.relative, u) / std::fmax(before, u));
     if (digits >= kWorthTelling) {
@@ -134,11 +134,8 @@ class Again {
 
 Replay replay(std::source_location where) {
   const trace::Window* const window = trace::Window::innermost();
-  if (!window) {
-    Finding f = misuse("WP-ARG-001", "replay", "no calls were kept.", "Make a wp::Trace before them.");
-    f.place = where;
-    throw ArgumentError(std::move(f));
-  }
+  if (!window)
+    raise_at<ArgumentError>(where, "WP-ARG-001", "replay", "no calls were kept.", "Make a wp::Trace before them.");
   const std::vector<Kept> calls = window->calls();
   const trace::Aside aside;
   return Again(calls).run();
@@ -169,9 +166,7 @@ std::string Replay::json() const {
     if (l.place.known()) out += say(", \"file\": ", json_quote(l.place.file), ", \"line\": ", l.place.line);
     out += "}";
   }
-  out += "], \"plain\": [";
-  for (std::size_t i = 0; i < plain.size(); ++i) out += (i ? ", " : "") + json_quote(plain[i]);
-  return out + "]}";
+  return out + say("], \"plain\": ", json_list(plain), "}");
 }
 
 }  // namespace wp

@@ -14,17 +14,12 @@ namespace {
 
 constexpr std::size_t kFewRows = 8, kLooked = 20000;
 
-const Param& param(const Op& op, std::size_t i) {
-  return op.params[std::min(i, op.params.size() - 1)];
-}
-
 // Calls f(input, element) for every operand that a result element rests on. `values`: only those whose value it has.
 template <class F>
 void each_operand(const Call& c, std::size_t output, std::int64_t element, bool values, const F& f) {
   const Flow flow = values && c.op.carriers ? c.op.carriers : c.op.flow;
   for (std::size_t i = 0; i < c.in.size(); ++i)
-    if (c.in[i].defined() && !param(c.op, i).separate)
-      flow({c, output, element, i}, [&](std::int64_t e) { f(i, e); });
+    if (c.in[i].defined() && !c.op.param(i).separate) flow({c, output, element, i}, [&](std::int64_t e) { f(i, e); });
 }
 
 BlameLink link(const std::string& op, const Tensor& t, std::int64_t element) {
@@ -106,17 +101,22 @@ void Walk::came_in(const Tensor& x, std::int64_t element, Blame& b) const {
                      " calls; keep more with Trace({.calls = …, .bytes = …}).");
 }
 
-void Walk::made_here(const Call& c, const Kept& k, const Made& m, std::int64_t element, Blame& b) const {
+const Call& Walk::recalled(std::size_t call) {
+  return recalled_.try_emplace(call, calls_[call]).first->second.call;
+}
+
+void Walk::made_here(const Made& m, std::int64_t element, Blame& b) {
+  const Kept& k = calls_[m.call];
   const Running rule{k.rule, &k.place};
   const detail::Restore<&Context::rule> restore;
   context().rule = k.rule ? &rule : nullptr;
   b.source = Blame::Source::op;
   b.value = text_at(k.out[m.output], element);
-  take_over(describe(c, m.output, element).finding, b);
+  take_over(describe(recalled(m.call), m.output, element).finding, b);
   rest_on(m, element, b);
 }
 
-Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) const {
+Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) {
   Blame b;
   const Tensor* at = &x;
   for (;;) {
@@ -128,13 +128,13 @@ Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) const
     const Kept& k = calls_[m->call];
     limit = m->call;
     b.chain.push_back(link(k, m->output, element));
-    const Recalled again(k);
+    const Call& again = recalled(m->call);
     const Tensor& y = k.out[m->output];
     const bool nan = nan_at(y, element), bad = nonfinite_at(y, element);
     Operand nans, infs, largest;
     double most = -1;
-    each_operand(again.call, m->output, element, true, [&](std::size_t i, std::int64_t e) {
-      const Tensor& operand = again.call.in[i];
+    each_operand(again, m->output, element, true, [&](std::size_t i, std::int64_t e) {
+      const Tensor& operand = again.in[i];
       if (nans.element < 0 && nan_at(operand, e))
         nans = {i, e};
       else if (infs.element < 0 && nonfinite_at(operand, e))
@@ -147,7 +147,7 @@ Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) const
     Operand next = !bad ? largest : nan ? nans : infs.element >= 0 ? infs : nans;
     if (bad && next.element < 0 && nan && infs.element >= 0) {
       // Inf − Inf: the source is the call that made the Inf, unless it was given.
-      Blame of_inf = back(again.call.in[infs.input], infs.element, limit);
+      Blame of_inf = back(again.in[infs.input], infs.element, limit);
       if (of_inf.source == Blame::Source::op) {
         of_inf.chain.insert(of_inf.chain.begin(), b.chain.begin(), b.chain.end());
         return of_inf;
@@ -155,7 +155,7 @@ Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) const
     }
     if (next.element < 0) {
       if (bad)
-        made_here(again.call, k, *m, element, b);
+        made_here(*m, element, b);
       else
         came_in(y, element, b);
       return b;
@@ -165,7 +165,7 @@ Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) const
   }
 }
 
-void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) const {
+void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) {
   struct At {
     const Tensor* tensor;
     std::int64_t element;
@@ -174,8 +174,7 @@ void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) const {
   std::vector<At> open;
   std::set<std::pair<const void*, std::int64_t>> seen;
   const auto open_operands = [&](const Made& m, std::int64_t e) {
-    const Recalled again(calls_[m.call]);
-    each_operand(again.call, m.output, e, false, [&](std::size_t i, std::int64_t of) {
+    each_operand(recalled(m.call), m.output, e, false, [&](std::size_t i, std::int64_t of) {
       const Tensor& t = calls_[m.call].in[i];
       if (seen.size() < kLooked && seen.emplace(t.node(), of).second) open.push_back({&t, of, m.call});
     });
@@ -199,15 +198,11 @@ void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) const {
   b.rows.assign(rows.begin(), rows.end());
 }
 
-Blame Walk::from(const Tensor& x, std::int64_t element) const {
+Blame Walk::from(const Tensor& x, std::int64_t element) {
   Blame b = back(x, element, calls_.size());
   b.asked = link("", x, element);
   for (const Kept& k : calls_)
-    for (const Tensor& t : k.out) {
-      bool bad = false;
-      for (std::int64_t e = 0; e < t.size() && !bad; ++e) bad = nonfinite_at(t, e);
-      b.spread += bad;
-    }
+    for (const Tensor& t : k.out) b.spread += next_nonfinite(t, 0) >= 0;
   if (b.source == Blame::Source::op && b.spread > 0) --b.spread;
   return b;
 }

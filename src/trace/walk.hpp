@@ -9,7 +9,7 @@ namespace wp::trace {
 class Walk {
  public:
   explicit Walk(const Window* window);
-  Blame from(const Tensor& x, std::int64_t element) const;
+  Blame from(const Tensor& x, std::int64_t element);
 
  private:
   struct Made {
@@ -21,14 +21,17 @@ class Walk {
   };
   // The last call before `limit` that made the tensor.
   std::optional<Made> maker(const Tensor& x, std::size_t limit) const;
-  Blame back(const Tensor& x, std::int64_t element, std::size_t limit) const;
+  Blame back(const Tensor& x, std::int64_t element, std::size_t limit);
   void came_in(const Tensor& x, std::int64_t element, Blame& b) const;
-  void made_here(const Call& c, const Kept& k, const Made& m, std::int64_t element, Blame& b) const;
+  void made_here(const Made& m, std::int64_t element, Blame& b);
   // Rows of labelled data that the operands of an element rest on.
-  void rest_on(const Made& m, std::int64_t element, Blame& b) const;
+  void rest_on(const Made& m, std::int64_t element, Blame& b);
+  // The call as it was, once: what its flow remembers serves all elements.
+  const Call& recalled(std::size_t call);
 
   std::vector<Kept> calls_;
   std::unordered_map<const detail::Node*, std::vector<Made>> made_;
+  std::unordered_map<std::size_t, Recalled> recalled_;
   std::size_t let_go_ = 0;
   bool window_;
 };

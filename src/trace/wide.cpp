@@ -67,19 +67,6 @@ const std::unordered_map<std::string_view, Two>& arithmetic() {
   return all;
 }
 
-// The element of a smaller tensor that broadcasts to element e of `shape`.
-std::int64_t broadcast_element(const Dims& from, const Dims& shape, std::int64_t e) {
-  std::int64_t at = 0, stride = 1;
-  std::size_t k = from.size();
-  for (std::size_t j = shape.size(); j-- > 0 && k > 0;) {
-    --k;
-    at += (from[k] == 1 ? 0 : e % shape[j]) * stride;
-    stride *= from[k];
-    e /= shape[j];
-  }
-  return at;
-}
-
 // s + e = a·b and a + b, exactly (Dekker 1971; Knuth 1969).
 struct Sum {
   double s = 0, e = 0;
@@ -165,7 +152,7 @@ Tensor Wide::rounded() const {
 }
 
 std::optional<Wide> widely(const Call& c, const std::vector<const Wide*>& in) {
-  const auto data = [&](std::size_t i) { return !c.op.params[std::min(i, c.op.params.size() - 1)].separate; };
+  const auto data = [&](std::size_t i) { return !c.op.param(i).separate; };
   for (std::size_t i = 0; i < in.size(); ++i)
     if (!in[i] && data(i)) return std::nullopt;
   const std::string_view name = c.op.ns.empty() ? c.op.name : std::string_view();
@@ -177,9 +164,12 @@ std::optional<Wide> widely(const Call& c, const std::vector<const Wide*>& in) {
   }
   if (const auto f = arithmetic().find(name); f != arithmetic().end() && in.size() == 2) {
     Wide out(shape);
-    for (std::int64_t e = 0; e < out.size(); ++e)
-      out.set(e, f->second(in[0]->at(broadcast_element(in[0]->shape, shape, e)),
-                           in[1]->at(broadcast_element(in[1]->shape, shape, e))));
+    for (std::int64_t e = 0; e < out.size(); ++e) {
+      Quad operand[2] = {};
+      for (std::size_t i = 0; i < 2; ++i)
+        flow_elementwise({c, 0, e, i}, [&](std::int64_t from) { operand[i] = in[i]->at(from); });
+      out.set(e, f->second(operand[0], operand[1]));
+    }
     return out;
   }
   if (name == "sum" || name == "mean") return sums(c, *in[0], name == "mean");

@@ -1,26 +1,12 @@
 #include "trace/window.hpp"
 
-#include "base/text.hpp"
+#include "base/busy.hpp"
 
 namespace wp {
 namespace trace {
 namespace {
 
 std::atomic<Window*> innermost_window = nullptr;
-
-class Busy {  // calls of several threads one after the other; held for a few copies
- public:
-  explicit Busy(std::atomic_flag& flag) noexcept : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~Busy() { flag_.clear(std::memory_order_release); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
 
 }  // namespace
 
@@ -42,7 +28,7 @@ std::size_t Kept::bytes() const noexcept {
 }
 
 std::string Kept::name() const {
-  return rule ? say(op->name, " in the derivative of ", rule) : std::string(op->name);
+  return call_text(*op, rule);
 }
 
 Recalled::Recalled(const Kept& k)

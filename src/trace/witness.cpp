@@ -6,6 +6,7 @@
 #include "base/scope.hpp"
 #include "simd/ticks.hpp"
 #include "trace/facts.hpp"
+#include "trace/layout.hpp"
 #include "trace/recorder.hpp"
 
 namespace wp::trace {
@@ -58,7 +59,7 @@ std::uint16_t remember(KnownName& at, const void* key, const void* other, std::u
   row.nonfinite = std::exchange(l.nonfinite, 0U);
   row.first_row = rows.first;
   seal(row);
-  put_words(&r.steps[(row.sequence - 1) & r.step_mask], &row, sizeof row);
+  put_words(&r.steps[(row.sequence - 1) % kStepRows], &row, sizeof row);
   l.step = step;
   look_at_memory(r, now);
 }

@@ -1,5 +1,6 @@
 // Matrices of tests/matrices.hpp as tensors, and back.
 #pragma once
+#include "listening.hpp"
 #include "matrices.hpp"
 #include "ops/moves.hpp"
 #include "wellposed/wellposed.hpp"
@@ -51,11 +52,9 @@ inline bool same_bits(const wp::Tensor& a, const wp::Tensor& b) {
 // The findings that f reports.
 template <class F>
 std::vector<wp::Finding> told(F&& f) {
-  std::vector<wp::Finding> out;
-  const wp::FindingHandler before = wp::on_finding([&](const wp::Finding& found) { out.push_back(found); });
+  const wp::tests::Listening listening;
   f();
-  wp::on_finding(before);
-  return out;
+  return listening.told;
 }
 
 }  // namespace matrices

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "listening.hpp"
 #include "wellposed/wellposed.hpp"
 
 namespace {
@@ -17,7 +18,7 @@ struct Course {
   std::vector<wp::Finding> findings;
 };
 Course least_squares(double rate, int steps, std::uint64_t seed, bool momentum = false) {
-  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  const wp::tests::Listening quiet;
   wp::random::Generator g(seed);
   const Tensor x = g.normal({64, 8}, {.dtype = wp::f32}), y = g.normal({64, 1}, {.dtype = wp::f32});
   Tensor w = g.normal({8, 1}, {.dtype = wp::f32}), velocity = wp::zeros({8, 1}, {.dtype = wp::f32});
@@ -40,7 +41,6 @@ Course least_squares(double rate, int steps, std::uint64_t seed, bool momentum =
   }
   wp::set_step(-1);
   run.findings = trends.findings();
-  wp::on_finding(before);
   return run;
 }
 
@@ -63,44 +63,41 @@ TEST(Trend, HealthyRunsAreNotWarnedAbout) {
 }
 
 TEST(Trend, NumbersWithoutASquareAreTold) {
-  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  const wp::tests::Listening quiet;
   wp::Trends trends;
   trends.see("w", Tensor{1e20F, 1.0F}, Tensor{1.0F, 1.0F});
   trends.see("w", Tensor{1e20F, 1.0F}, Tensor{1.0F, 1.0F});
   trends.see("v", Tensor{1e18F, 1.0F}, Tensor{1.0F, 1.0F});
-  wp::on_finding(before);
   ASSERT_EQ(trends.findings().size(), 1U);
   EXPECT_EQ(trends.findings()[0].code, "WP-TRD-002");
 }
 
 TEST(Trend, UpdatesLargerThanTheWeightsAreToldOnceTheyLast) {
-  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  const wp::tests::Listening quiet;
   wp::Trends trends;
   for (int i = 0; i < 15; ++i) trends.see("w", Tensor{1.0}, Tensor{1.0}, Tensor{-2.0});
   EXPECT_TRUE(trends.findings().empty());
   trends.see("w", Tensor{1.0}, Tensor{1.0}, Tensor{-2.0});
-  wp::on_finding(before);
   ASSERT_EQ(trends.findings().size(), 1U);
   EXPECT_EQ(trends.findings()[0].code, "WP-TRD-003");
 }
 
 TEST(Trend, UnitsThatStaySilentAreDead) {
-  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  const wp::tests::Listening quiet;
   wp::Trends trends({.patience = 5});
   const Tensor mostly = Tensor{{0.0, 0.0, 0.0, 1.0}, {0.0, 0.0, 0.0, 0.0}}, some = Tensor{{0.0, 1.0, 0.0, 1.0}};
   for (int i = 0; i < 10; ++i) {
     trends.see_units("good", some);
     trends.see_units("bad", mostly);
   }
-  wp::on_finding(before);
   ASSERT_EQ(trends.findings().size(), 1U);
   EXPECT_EQ(trends.findings()[0].code, "WP-TRD-004");
   EXPECT_NE(trends.findings()[0].message.find("3 of 4 units"), std::string::npos);
 }
 
 TEST(Guard, OneBadBatchDoesNotReachTheWeights) {
-  std::vector<wp::Finding> told;
-  const wp::FindingHandler before = wp::on_finding([&](const wp::Finding& f) { told.push_back(f); });
+  const wp::tests::Listening listening;
+  const std::vector<wp::Finding>& told = listening.told;
   const wp::Trace trace;
   std::vector<double> v(40, 1);
   v[21] = std::nan("");
@@ -116,7 +113,6 @@ TEST(Guard, OneBadBatchDoesNotReachTheWeights) {
       w = wp::subtract(w, wp::multiply(tape.gradient(loss, w), 0.1));
     });
   }
-  wp::on_finding(before);
   EXPECT_EQ(guard.refused(), 1);
   EXPECT_TRUE(std::isfinite(w[{0, 0}].item<double>()));
   ASSERT_EQ(told.size(), 1U);
@@ -125,11 +121,10 @@ TEST(Guard, OneBadBatchDoesNotReachTheWeights) {
 }
 
 TEST(Guard, AcceptsWhatIsFinite) {
-  const wp::FindingHandler before = wp::on_finding([](const wp::Finding&) {});
+  const wp::tests::Listening quiet;
   wp::GradientGuard guard;
   EXPECT_TRUE(guard.accepts({Tensor{1.0}, Tensor(), Tensor{2.0}}));
   EXPECT_FALSE(guard.accepts({Tensor{1.0}, Tensor{HUGE_VAL}}));
-  wp::on_finding(before);
   EXPECT_EQ(guard.refused(), 1);
 }
 

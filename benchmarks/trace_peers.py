@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""What watching for NaN costs elsewhere: on/off ratio of the training steps of trace.cpp, alternating, in processor time.
+
+    WELLPOSED_THREADS=1 .bench-venv/bin/python benchmarks/trace_peers.py [torch|tensorflow|jax] [ROUNDS]
+
+PyTorch: set_detect_anomaly. TensorFlow: enable_check_numerics, eager and in a tf.function. JAX: checkify with nan_checks under jit.
+"""
+import os
+import statistics
+import sys
+import time
+
+os.environ.update(OMP_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="3", TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="1")
+
+from tape_peers import parameters
+
+CASES = {"batch 64, 32-64-64-10": ((64, 32, 64), 20), "batch 1024, 256-512-512-10": ((1024, 256, 512), 2)}
+
+
+def torch_steps(sizes):
+    import torch
+    torch.set_num_threads(1)
+    x, labels, p = parameters("f32", *sizes)
+    x, labels, p = torch.from_numpy(x), torch.from_numpy(labels), [torch.from_numpy(v).requires_grad_() for v in p]
+
+    def step():
+        h = torch.relu(x @ p[0] + p[1])
+        h = torch.relu(h @ p[2] + p[3])
+        g = torch.autograd.grad(torch.nn.functional.cross_entropy(h @ p[4] + p[5], labels), p)
+        with torch.no_grad():
+            for v, d in zip(p, g):
+                v -= .01 * d
+
+    def watched():
+        with torch.autograd.set_detect_anomaly(True):
+            step()
+    yield "anomaly mode", step, watched, None
+
+
+def tensorflow_steps(sizes):
+    import tensorflow as tf
+    x, labels, first = parameters("f32", *sizes)
+    for name, compiled in (("check_numerics, eager", False), ("check_numerics, tf.function", True)):
+        steps = []
+        for watch in (False, True):
+            p = [tf.Variable(v) for v in first]
+
+            def step(p=p):
+                with tf.GradientTape() as tape:
+                    h = tf.nn.relu(x @ p[0] + p[1])
+                    h = tf.nn.relu(h @ p[2] + p[3])
+                    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, h @ p[4] + p[5]))
+                for v, d in zip(p, tape.gradient(loss, p)):
+                    v.assign_sub(.01 * d)
+            f = tf.function(step) if compiled else step
+            if watch:
+                tf.debugging.enable_check_numerics()
+            f()
+            tf.debugging.disable_check_numerics()
+            steps.append(f)
+        switch = None if compiled else (tf.debugging.enable_check_numerics, tf.debugging.disable_check_numerics)
+        yield name, *steps, switch
+
+
+def jax_steps(sizes):
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental import checkify
+    x, labels, p = parameters("f32", *sizes)
+
+    def loss(p):
+        h = jax.nn.relu(x @ p[0] + p[1])
+        h = jax.nn.relu(h @ p[2] + p[3])
+        return -jnp.mean(jax.nn.log_softmax(h @ p[4] + p[5])[jnp.arange(len(labels)), labels])
+
+    def update(p):
+        return [v - jnp.float32(.01) * d for v, d in zip(p, jax.grad(loss)(p))]
+    plain, checked = jax.jit(update), jax.jit(checkify.checkify(update, errors=checkify.nan_checks))
+    state = [[jnp.asarray(v) for v in p]]
+
+    def step():
+        state[0] = jax.block_until_ready(plain(state[0]))
+
+    def watched():
+        error, state[0] = jax.block_until_ready(checked(state[0]))
+        error.throw()
+    yield "checkify nan_checks, jit", step, watched, None
+
+
+def time_of(step, calls):
+    step()
+    start = time.process_time()
+    for _ in range(calls):
+        step()
+    return (time.process_time() - start) / calls
+
+
+def main():
+    steps = {"torch": torch_steps, "tensorflow": tensorflow_steps, "jax": jax_steps}[sys.argv[1]]
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+    for case, (sizes, calls) in CASES.items():
+        for name, plain, watched, switch in steps(sizes):
+            ratios, base = [], []
+            for _ in range(rounds):
+                off = time_of(plain, calls)
+                if switch:
+                    switch[0]()
+                on = time_of(watched, calls)
+                if switch:
+                    switch[1]()
+                ratios.append(on / off)
+                base.append(off)
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            print(f"{sys.argv[1]:10} {name:28} {case:27} on/off {middle:.2f} [{low:.2f}, {high:.2f}]  "
+                  f"off {statistics.median(base) * 1e6:.0f} us", flush=True)
+
+
+if __name__ == "__main__":
+    main()
