@@ -53,14 +53,20 @@ struct Finding {
   std::string json() const;
 };
 
+struct Subject;  // tensor/note.hpp: an element of a tensor
+
 // Every exception of wellposed. what() is finding().text().
 class Error : public std::runtime_error {
  public:
-  explicit Error(Finding f) : std::runtime_error(f.text()), finding_(std::move(f)) {}
+  explicit Error(Finding f, std::shared_ptr<const Subject> subject = nullptr)
+      : std::runtime_error(f.text()), finding_(std::move(f)), subject_(std::move(subject)) {}
   const Finding& finding() const noexcept { return finding_; }
+  // The element that it is about, for blame; null where the error tells all.
+  const std::shared_ptr<const Subject>& subject() const noexcept { return subject_; }
 
  private:
   Finding finding_;
+  std::shared_ptr<const Subject> subject_;
 };
 struct ArgumentError : Error {
   using Error::Error;
@@ -76,13 +82,10 @@ struct IndexError : Error {
 };
 struct DomainError : Error {
   using Error::Error;
-};               // integer division by zero, NaN cast to an integer, …
-struct Escaped;  // tensor/note.hpp
+};  // integer division by zero, NaN cast to an integer, …
 struct NonFiniteError : Error {
   using Error::Error;
-  NonFiniteError(Finding f, std::shared_ptr<const Escaped> what) : Error(std::move(f)), escaped(std::move(what)) {}
-  std::shared_ptr<const Escaped> escaped;  // the tensor, for blame; null where the error tells all
-};                                         // a made Inf or NaN escaped (or was made, at level raise)
+};  // a made Inf or NaN escaped (or was made, at level raise)
 struct AssertionError : Error {
   using Error::Error;
 };  // what a program asserts does not hold

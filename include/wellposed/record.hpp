@@ -35,7 +35,7 @@ inline Recorder record(std::string_view path, const RecordOptions& options = {})
 }
 
 // The rows of the data set that this thread computes with from now on: `count` of them from `first`; 0: not known.
-// Recordings tell them beside the step.
+// Recordings tell them beside the step. Tensors with numbered rows (with_rows) say it by themselves.
 void set_rows(std::int64_t first, std::int64_t count) noexcept;
 
 // The file that this process records into; empty: none.

@@ -20,6 +20,7 @@
 #include "wellposed/linear_operator.hpp"
 #include "wellposed/ops.hpp"
 #include "wellposed/plot.hpp"
+#include "wellposed/postmortem.hpp"
 #include "wellposed/progress.hpp"
 #include "wellposed/random.hpp"
 #include "wellposed/record.hpp"

@@ -37,7 +37,10 @@ Finding misuse(std::string_view code, std::string_view function, std::string mes
   f.op = c.running ? std::string_view(c.running->op) : !function.empty() ? function : "wellposed";
   f.message = std::move(message);
   f.advice = std::move(advice);
-  if (c.running) f.place = *c.running->place;
+  if (c.running) {
+    f.place = *c.running->place;
+    f.step = c.step;
+  }
   f.scope = current_scope();
   return f;
 }

@@ -22,15 +22,6 @@ void keep_least(std::atomic<std::int64_t>& least, std::int64_t v) {
   }
 }
 
-[[noreturn]] void refuse_index(const Tensor& indices, std::int64_t element, std::int64_t length,
-                               std::string_view what, std::int64_t axis) {
-  const std::string which = say(what, indices.ndim() ? say(unravel(element, indices.shape())) : std::string());
-  refuse<IndexError>("WP-IDX-002", say(which, " = ", text_at(indices, element), " is out of range for axis ", axis,
-                                       length ? say(", which has length ", length, "; it must be from ", -length,
-                                                    " to ", length - 1, ".")
-                                              : std::string(", which is empty.")));
-}
-
 // bool < integer < real < complex
 int kind_rank(DType d) {
   return d == DType::boolean ? 0 : is_integer(d) ? 1 : is_complex(d) ? 3 : 2;
@@ -51,6 +42,12 @@ std::int64_t first_misfit(const Tensor& x, DType to) {
 }
 
 }  // namespace
+
+void refuse_index(const Tensor& indices, std::int64_t element, std::string_view what, std::string_view rule) {
+  Finding f = misuse("WP-IDX-002", {}, say(entry_text(what, indices, element), " ", rule), {});
+  f.element = unravel(element, indices.shape());
+  throw IndexError(std::move(f), std::make_shared<const Subject>(Subject{indices, element}));
+}
 
 Tensor converted(const Tensor& x, DType to) {
   if (x.dtype() == to) return contiguous(x);
@@ -83,7 +80,11 @@ Tensor positions(const Tensor& indices, std::int64_t length, std::string_view wh
     }
     if (first_bad != kNever) keep_least(bad, first_bad);
   });
-  if (bad.load() != kNever) refuse_index(indices, bad.load(), length, what, axis);
+  if (bad.load() != kNever)
+    refuse_index(indices, bad.load(), what,
+                 length ? say("is out of range for axis ", axis, ", which has length ", length, "; it must be from ",
+                              -length, " to ", length - 1, ".")
+                        : say("is out of range for axis ", axis, ", which is empty."));
   return out;
 }
 

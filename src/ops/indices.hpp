@@ -9,6 +9,10 @@ namespace wp {
 Tensor positions(const Tensor& indices, std::int64_t length, std::string_view what, std::int64_t axis,
                  std::int64_t scale = 1);
 
+// Throws IndexError for one of the indices: "indices[5] = 1000 <rule>". Blame finds where it came from.
+[[noreturn]] void refuse_index(const Tensor& indices, std::int64_t element, std::string_view what,
+                               std::string_view rule);
+
 // `value` as dtype `to`, for writing into a tensor of that dtype: numbers may lose digits but not their kind. Throws
 // DtypeError for a real value in an integer tensor (and so on), DomainError for an integer that does not fit. Sets
 // the nonfinite bit when a finite value became Inf.

@@ -52,7 +52,7 @@ void carry_rows(Call& c) {
   for (std::size_t k = 0; k < c.out.size(); ++k) {
     if (c.out[k].node()->labelled) continue;  // the input itself
     std::vector<std::int64_t> rows = numbers_of(moved[k]);
-    if (!rows.empty()) set_label(c.out[k], std::make_shared<const Label>(Label{name, std::move(rows)}));
+    if (!rows.empty()) set_label(c.out[k], {.name = name, .rows = std::move(rows)});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "tensor/label.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 
@@ -26,10 +27,13 @@ std::shared_ptr<const Label> label_of(const Tensor& t) {
   return at == all.of.end() ? nullptr : at->second;
 }
 
-void set_label(const Tensor& t, std::shared_ptr<const Label> label) {
+void set_label(const Tensor& t, Label label) {
+  label.in_order = std::adjacent_find(label.rows.begin(), label.rows.end(),
+                                      [](std::int64_t a, std::int64_t b) { return b != a + 1; }) == label.rows.end();
+  auto kept = std::make_shared<const Label>(std::move(label));
   Labels& all = labels();
   const std::lock_guard lock(all.mutex);
-  all.of[t.node()] = std::move(label);
+  all.of[t.node()] = std::move(kept);
   t.node()->labelled = true;
 }
 

@@ -130,7 +130,7 @@ void escape(const Tensor& t, std::string_view sink, Counts counts, Place place) 
   if (level == CheckLevel::warn)
     report(f);
   else
-    throw NonFiniteError(std::move(f), std::make_shared<const Escaped>(Escaped{t, found.first}));
+    throw NonFiniteError(std::move(f), std::make_shared<const Subject>(Subject{t, found.first}));
 }
 
 }  // namespace wp

@@ -31,8 +31,8 @@ struct Note {
   }
 };
 
-// What left the computation although it should not.
-struct Escaped {
+// What an error is about: what left the computation although it should not, an index out of range.
+struct Subject {
   Tensor tensor;
   std::int64_t element;
 };

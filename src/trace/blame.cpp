@@ -14,14 +14,14 @@ namespace {
 Tensor labelled(const Tensor& x, Label label) {
   if (!x.defined()) raise<ArgumentError>("WP-ARG-002", "named", "the tensor is undefined.");
   Tensor same = view_of(x, x.shape(), x.strides());
-  set_label(same, std::make_shared<const Label>(std::move(label)));
+  set_label(same, std::move(label));
   return same;
 }
 
 }  // namespace
 
 Tensor named(const Tensor& x, std::string name) {
-  return labelled(x, {std::move(name), {}});
+  return labelled(x, {.name = std::move(name), .rows = {}});
 }
 Tensor with_rows(const Tensor& x, std::string name) {
   std::vector<std::int64_t> rows(x.defined() && x.ndim() ? static_cast<std::size_t>(x.shape()[0]) : 0);
@@ -32,7 +32,7 @@ Tensor with_rows(const Tensor& x, std::string name, std::span<const std::int64_t
   if (x.defined() && (x.ndim() == 0 || static_cast<std::size_t>(x.shape()[0]) != rows.size()))
     raise<ShapeError>("WP-SHP-001", "with_rows",
                       say("one number per row; got ", rows.size(), " for a tensor ", x.shape(), "."));
-  return labelled(x, {std::move(name), {rows.begin(), rows.end()}});
+  return labelled(x, {.name = std::move(name), .rows = {rows.begin(), rows.end()}});
 }
 std::vector<std::int64_t> rows_of(const Tensor& x) {
   const std::shared_ptr<const Label> label = label_of(x);
@@ -61,8 +61,8 @@ Blame blame(const Tensor& x, const Dims& element, std::source_location where) {
 }
 
 Blame blame(const Error& error) {
-  if (const auto* const e = dynamic_cast<const NonFiniteError*>(&error); e && e->escaped)
-    return trace::Walk(trace::Window::innermost()).from(e->escaped->tensor, e->escaped->element);
+  if (const Subject* const s = error.subject().get())
+    return trace::Walk(trace::Window::innermost()).from(s->tensor, s->element);
   // The error itself names the call.
   const Finding& f = error.finding();
   Blame b;

@@ -9,7 +9,7 @@
 namespace wp::trace {
 namespace {
 
-void find_thread(Postmortem& p) {
+void find_thread(Examined& p) {
   const Flight& f = p.flight;
   if (f.crash && p.verdict.fate == Fate::signal) p.thread = f.crash->thread;
   if (p.thread == 0 && !f.calls.empty()) p.thread = f.calls.back().thread;
@@ -22,10 +22,10 @@ void find_thread(Postmortem& p) {
     if (!p.first_bad && c.nonfinite()) p.first_bad = &c;
     if (c.thread == p.thread) p.step = c.step;
   }
-  if (p.in_flight && !p.in_flight->overwritten) p.step = p.in_flight->step;
+  if (p.in_flight && !p.in_flight->overwritten && !p.in_flight->unwritten) p.step = p.in_flight->step;
 }
 
-void find_rates(Postmortem& p) {
+void find_rates(Examined& p) {
   std::vector<const StepFact*> steps;
   for (const StepFact& s : p.flight.steps)
     if (s.thread == p.thread && s.step >= 0) steps.push_back(&s);
@@ -39,7 +39,7 @@ void find_rates(Postmortem& p) {
   p.steps_per_second = rate(cut, last);
 }
 
-void find_trends(Postmortem& p) {
+void find_trends(Examined& p) {
   std::map<std::string, std::map<std::int64_t, double>> largest;
   for (const CallFact& c : p.flight.calls)
     for (const TensorFact& t : c.out)
@@ -75,7 +75,7 @@ std::string about_memory(const Flight& f) {
              " live).");
 }
 
-std::string about_signal(const Postmortem& p) {
+std::string about_signal(const Examined& p) {
   const CrashFact& c = *p.flight.crash;
   std::string function;
   for (const Frame& frame : p.stack)
@@ -97,7 +97,7 @@ std::string about_signal(const Postmortem& p) {
                           : say("No op was running; the fault is in ", function, ".");
 }
 
-std::string first_look(const Postmortem& p) {
+std::string first_look(const Examined& p) {
   const Flight& f = p.flight;
   if (f.memory.refused.bytes > 0 && (p.verdict.fate == Fate::signal || p.verdict.fate == Fate::killed))
     return say("Memory: ", bytes_text(static_cast<double>(f.memory.refused.bytes)), " were refused to ",
@@ -129,8 +129,8 @@ std::string first_look(const Postmortem& p) {
 
 }  // namespace
 
-Postmortem examine(Flight flight, const Surroundings& here) {
-  Postmortem p{.flight = std::move(flight)};
+Examined examine(Flight flight, const Surroundings& here) {
+  Examined p{.flight = std::move(flight)};
   p.verdict = judge(p.flight, here);
   find_thread(p);
   find_rates(p);

@@ -15,7 +15,6 @@ namespace wp::trace {
 struct FactWords {
   std::uint64_t word[4];
   std::uint8_t flags() const noexcept { return static_cast<std::uint8_t>(word[0] >> 8); }
-  std::uint64_t elements() const noexcept { return word[3] >> 32; }
   float largest() const noexcept;  // |sampled element|; 0 if there is none
 };
 namespace facts {
@@ -141,14 +140,15 @@ inline float FactWords::largest() const noexcept {
   return std::max(std::fabs(min), std::fabs(max));
 }
 
-// dtype, shape, flags, and the range of at most 8 elements that are spread over it (floating-point dtypes).
-inline void describe(const Tensor& t, FactWords& to) noexcept {
+// dtype, shape, flags, and the range of at most 8 elements that are spread over it (floating-point dtypes; of no
+// elements, if they are not to be looked at).
+inline void describe(const Tensor& t, FactWords& to, bool look = true) noexcept {
   if (!t.defined()) [[unlikely]] {
     to = {{Fact::undefined, 0, 0, 0}};
     return;
   }
   const detail::Node& n = *t.node();
-  const facts::Sample s = facts::sample(n);
+  const facts::Sample s = look ? facts::sample(n) : facts::Sample();
   std::uint32_t flags = s.flags | (n.note ? Fact::noted : 0U) | (n.contiguous ? 0U : Fact::strided) |
                         (n.borrowed ? Fact::borrowed : 0U);
   const std::size_t rank = n.shape.size();

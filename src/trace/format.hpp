@@ -81,8 +81,8 @@ struct CallPart {
   std::uint64_t ticks;
   std::int64_t step;
   Names names;
-  std::uint32_t line, zero;
-  std::int64_t first_row, rows;
+  std::uint32_t line, scattered;  // scattered, 1: the rows do not follow each other
+  std::int64_t first_row, rows;   // the first of the rows of a data set, and how many; 0: not known
   Fact in[kInputs];
 };
 enum class State : std::uint8_t { running = 0, done = 1, left = 2 };  // left: by an exception

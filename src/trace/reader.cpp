@@ -194,6 +194,7 @@ CallFact Parser::call_of(const CallRecord& r) {
   f.line = c.line;
   f.step = c.step;
   f.first_row = c.first_row;
+  f.scattered = c.scattered != 0;
   f.rows = c.rows;
   f.begin = seconds(c.ticks);
   f.inputs = c.inputs;
@@ -233,7 +234,7 @@ void Parser::read_ring() {
 }
 
 // Calls without a result, unless a later call of the thread shows that they had ended; and those of the thread's row
-// whose record has been overwritten.
+// whose record has been overwritten, or not been written.
 void Parser::find_running(ThreadFact& t, const ThreadRow* row) const {
   std::vector<const CallFact*> open;
   for (const std::size_t i : t.calls_kept) {
@@ -245,7 +246,7 @@ void Parser::find_running(ThreadFact& t, const ThreadRow* row) const {
     const std::uint64_t oldest = flight_.calls.empty() ? 0 : flight_.calls.front().sequence;
     for (std::uint64_t d = 0; d < std::min<std::uint64_t>(row->depth, kDepth); ++d) {
       const Running& r = row->running[d];
-      if (r.sequence == 0 || r.sequence >= oldest || flight_.find(r.sequence)) continue;
+      if (r.sequence == 0 || flight_.find(r.sequence)) continue;
       CallFact f;
       f.sequence = r.sequence;
       f.thread = t.number;
@@ -254,7 +255,8 @@ void Parser::find_running(ThreadFact& t, const ThreadRow* row) const {
       f.scope = name(r.names.scope);
       f.file = name(r.names.file);
       f.line = static_cast<std::uint32_t>(r.line);
-      f.overwritten = true;
+      f.overwritten = r.sequence < oldest;
+      f.unwritten = !f.overwritten;
       t.running.push_back(f);
     }
   }

@@ -30,13 +30,15 @@ struct CallFact {
   std::string op, scope, file;
   std::uint32_t line = 0;
   std::int64_t step = -1, first_row = 0, rows = 0;
-  double begin = 0;  // seconds since the recording began
+  bool scattered = false;  // the rows do not follow each other
+  double begin = 0;        // seconds since the recording began
   Outcome outcome = Outcome::running;
   int inputs = 0, outputs = 0;
   std::uint8_t flags = 0;  // of all outputs
   std::int64_t live = 0;
   std::vector<TensorFact> in, out;
-  bool overwritten = false;  // the record is gone, only the names are known
+  // Only the names are known: the record is gone, or had not been written when the process ended.
+  bool overwritten = false, unwritten = false;
 
   bool nonfinite() const noexcept { return (flags & (Fact::nan | Fact::inf | Fact::made)) != 0; }
   std::string place() const;  // "model.cpp:41", or empty

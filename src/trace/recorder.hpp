@@ -63,8 +63,10 @@ Local* enter() noexcept;
 // The same if it exists already; safe in signal handlers.
 Local* entered() noexcept;
 
+// The rows that this thread computes with: those of the last tensor with numbered rows, or those that it was told.
 struct Rows {
   std::int64_t first = 0, count = 0;
+  bool scattered = false;  // they do not follow each other
 };
 extern thread_local Rows rows;
 

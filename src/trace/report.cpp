@@ -55,8 +55,12 @@ std::string where(const CallFact& c) {
 std::string flight_words(const CallFact& c) {
   std::string out = say(c.op, where(c));
   if (c.overwritten) return out + "\n  (begun long before the end: its record has been overwritten)\n";
+  if (c.unwritten) return out + "\n  (it had just begun: of its inputs nothing is known)\n";
   if (c.step >= 0) out += say(", step ", c.step);
-  if (c.rows > 0) out += say(", rows ", c.first_row, " to ", c.first_row + c.rows - 1);
+  if (c.rows > 0 && c.scattered)
+    out += say(", ", plural(c.rows, "row"), ", the first is ", c.first_row);
+  else if (c.rows > 0)
+    out += say(", rows ", c.first_row, " to ", c.first_row + c.rows - 1);
   out += '\n';
   for (std::size_t i = 0; i < c.in.size(); ++i) out += say("  input ", i, "  ", c.in[i].text(), '\n');
   if (c.inputs > static_cast<int>(c.in.size()))
@@ -64,7 +68,7 @@ std::string flight_words(const CallFact& c) {
   return out;
 }
 
-std::string thread_words(const Postmortem& p, const ThreadFact& t, std::size_t last) {
+std::string thread_words(const Examined& p, const ThreadFact& t, std::size_t last) {
   std::string out = say("thread ", t.number);
   if (!t.name.empty()) out += say(" '", t.name, "'");
   if (t.tid) out += say(" (tid ", t.tid, ")");
@@ -100,7 +104,7 @@ std::string memory_words(const Flight& f) {
   return out;
 }
 
-std::string step_words(const Postmortem& p) {
+std::string step_words(const Examined& p) {
   std::string out;
   if (p.step >= 0) out += say("step ", p.step, '\n');
   if (p.steps_per_second > 0)
@@ -139,7 +143,7 @@ std::string TensorFact::text() const {
   return out;
 }
 
-std::vector<ReportPart> report_parts(const Postmortem& p, std::size_t last) {
+std::vector<ReportPart> report_parts(const Examined& p, std::size_t last) {
   const Flight& f = p.flight;
   std::string head = say("process ", f.pid, ' ', p.verdict.words, '\n');
   if (!p.verdict.evidence.empty()) head += say(p.verdict.evidence, '\n');
@@ -171,7 +175,7 @@ std::vector<ReportPart> report_parts(const Postmortem& p, std::size_t last) {
   return parts;
 }
 
-std::string report_text(const Postmortem& p, std::size_t last) {
+std::string report_text(const Examined& p, std::size_t last) {
   std::string out = say(p.flight.path, '\n');
   for (const ReportPart& part : report_parts(p, last)) {
     out += say('\n', part.heading, '\n');

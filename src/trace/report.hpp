@@ -11,7 +11,7 @@ struct ScopeTrend {  // largest |sampled output| of a scope in the first and in 
   double first = 0, last = 0;
 };
 
-struct Postmortem {
+struct Examined {
   Flight flight;
   Verdict verdict;
   int thread = 0;  // the one that matters: that of the signal, else that of the last call; 0: none
@@ -25,14 +25,14 @@ struct Postmortem {
   std::vector<std::string> remarks;
   std::string look_first;
 };
-Postmortem examine(Flight flight, const Surroundings& here);
+Examined examine(Flight flight, const Surroundings& here);
 
 // The report that a person reads: `last` calls per thread.
-std::string report_text(const Postmortem& p, std::size_t last);
+std::string report_text(const Examined& p, std::size_t last);
 // Its parts, for a page.
 struct ReportPart {
   std::string heading, words;
 };
-std::vector<ReportPart> report_parts(const Postmortem& p, std::size_t last);
+std::vector<ReportPart> report_parts(const Examined& p, std::size_t last);
 
 }  // namespace wp::trace

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "io/file.hpp"
+#include "trace/lines.hpp"
 #include "wellposed/error.hpp"
 
 namespace wp::trace {
@@ -43,6 +44,7 @@ struct Symbols::Object {
   };
   std::vector<Segment> segments;
   std::vector<Function> functions;
+  bool lines = false;  // there is a table of lines
 
   explicit Object(const std::string& path) try : file_(path) {
     Elf64_Ehdr h;
@@ -52,11 +54,7 @@ struct Symbols::Object {
       if (get(h.e_phoff + std::uint64_t{i} * h.e_phentsize, p) && p.p_type == PT_LOAD)
         segments.push_back({p.p_offset, p.p_vaddr, p.p_filesz});
     }
-    for (const std::uint32_t wanted : {SHT_SYMTAB, SHT_DYNSYM})
-      for (unsigned i = 0; i < h.e_shnum && functions.empty(); ++i) {
-        Elf64_Shdr s;
-        if (get(h.e_shoff + std::uint64_t{i} * h.e_shentsize, s) && s.sh_type == wanted) read_table(h, s);
-      }
+    read_sections(h);
     std::stable_sort(functions.begin(), functions.end(),
                      [](const Function& a, const Function& b) { return a.address < b.address; });
   } catch (const Error&) {
@@ -89,6 +87,18 @@ struct Symbols::Object {
     file_.read(offset, out.data(), bytes);
     return out;
   }
+  void read_sections(const Elf64_Ehdr& h) {
+    std::vector<Elf64_Shdr> sections(h.e_shnum);
+    for (unsigned i = 0; i < h.e_shnum; ++i)
+      if (!get(h.e_shoff + std::uint64_t{i} * h.e_shentsize, sections[i])) sections[i] = {};
+    for (const std::uint32_t wanted : {SHT_SYMTAB, SHT_DYNSYM})
+      for (const Elf64_Shdr& s : sections)
+        if (s.sh_type == wanted && functions.empty()) read_table(h, s);
+    if (h.e_shstrndx >= h.e_shnum) return;
+    const std::string names = part(sections[h.e_shstrndx].sh_offset, sections[h.e_shstrndx].sh_size);
+    for (const Elf64_Shdr& s : sections)
+      lines |= s.sh_name < names.size() && std::strcmp(names.c_str() + s.sh_name, ".debug_line") == 0;
+  }
   void read_table(const Elf64_Ehdr& h, const Elf64_Shdr& table) {
     Elf64_Shdr strings;
     if (table.sh_link >= h.e_shnum || !get(h.e_shoff + std::uint64_t{table.sh_link} * h.e_shentsize, strings)) return;
@@ -106,7 +116,8 @@ struct Symbols::Object {
 std::string Frame::text() const {
   const std::string file = object.substr(object.rfind('/') + 1);
   if (object.empty()) return say(hex(address), " (no object)");
-  return function.empty() ? say(file, " + ", hex(offset)) : say(function, " + ", hex(offset), " (", file, ")");
+  if (function.empty()) return say(file, " + ", hex(offset));
+  return line.empty() ? say(function, " + ", hex(offset), " (", file, ")") : say(function, " at ", line);
 }
 
 Symbols::Symbols(const std::string& maps, double began) : began_(began) {
@@ -138,6 +149,7 @@ const Symbols::Object& Symbols::object(const std::string& path) {
 
 std::vector<Frame> Symbols::resolve(const std::vector<std::uint64_t>& addresses) {
   std::vector<Frame> out;
+  std::vector<std::uint64_t> in_object(addresses.size(), ~std::uint64_t{0});
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     Frame f{.address = addresses[i]};
     const std::uint64_t pc = addresses[i] - (i > 0 ? 1 : 0);
@@ -149,6 +161,7 @@ std::vector<Frame> Symbols::resolve(const std::vector<std::uint64_t>& addresses)
       const Object& o = object(m.path);
       const std::uint64_t address = o.address_of(in_file);
       if (address == ~std::uint64_t{0}) break;
+      in_object[i] = address;
       if (const Object::Function* const found = o.at(address)) {
         f.function = demangled(found->name);
         f.offset = address - found->address + (i > 0 ? 1 : 0);
@@ -157,7 +170,23 @@ std::vector<Frame> Symbols::resolve(const std::vector<std::uint64_t>& addresses)
     }
     out.push_back(std::move(f));
   }
+  find_lines(out, in_object);
   return out;
+}
+
+void Symbols::find_lines(std::vector<Frame>& frames, const std::vector<std::uint64_t>& addresses) const {
+  for (const auto& [path, object] : objects_) {
+    if (!object->lines) continue;
+    std::vector<std::size_t> here;
+    std::vector<std::uint64_t> asked;
+    for (std::size_t i = 0; i < frames.size(); ++i)
+      if (frames[i].object == path && addresses[i] != ~std::uint64_t{0}) {
+        here.push_back(i);
+        asked.push_back(addresses[i]);
+      }
+    const std::vector<std::string> lines = lines_of(path, asked);
+    for (std::size_t k = 0; k < here.size(); ++k) frames[here[k]].line = lines[k];
+  }
 }
 
 }  // namespace wp::trace

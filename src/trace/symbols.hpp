@@ -1,5 +1,5 @@
-// Functions by address, from the ELF files that a process had mapped. The files are read, never run, and may be
-// damaged.
+// Functions and lines by address, from the ELF files that a process had mapped. The files are read, never run, and
+// may be damaged.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,6 +12,7 @@ namespace wp::trace {
 struct Frame {
   std::uint64_t address = 0, offset = 0;  // offset: from the function, or from the start of the object's file
   std::string function, object;           // function: demangled; empty when not known. object: a path
+  std::string line;                       // "train.cpp:41"; empty when not known
   std::string text() const;               // "wp::matmul(…) + 0x1f (libwellposed.so.0.1)"
 };
 
@@ -31,6 +32,7 @@ class Symbols {
   };
   struct Object;
   const Object& object(const std::string& path);
+  void find_lines(std::vector<Frame>& frames, const std::vector<std::uint64_t>& addresses) const;
   std::vector<Mapped> mapped_;
   std::map<std::string, std::unique_ptr<Object>> objects_;
   std::vector<std::string> remarks_;

@@ -5,6 +5,7 @@
 
 #include "base/scope.hpp"
 #include "simd/ticks.hpp"
+#include "tensor/label.hpp"
 #include "trace/facts.hpp"
 #include "trace/layout.hpp"
 #include "trace/recorder.hpp"
@@ -20,7 +21,8 @@ namespace {
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool gone = false;  // ops may run while the thread ends
 
 // Reading the counter costs as much as all the rest: of small calls, every eighth does it.
-constexpr std::uint64_t kQuick = 256, kPerReading = 8;
+constexpr std::int64_t kQuick = 256;
+constexpr std::uint64_t kPerReading = 8;
 
 // Ends this thread's row.
 struct Leave {
@@ -90,25 +92,41 @@ class Put {
   simd::Crc crc_;
 };
 
+[[gnu::noinline]] void see_rows(const Tensor& t) noexcept {
+  const std::shared_ptr<const Label> label = label_of(t);
+  if (label && !label->rows.empty())
+    rows = {label->rows[0], static_cast<std::int64_t>(label->rows.size()), !label->in_order};
+}
+
 inline std::uint64_t packed(const Names& n) noexcept {
   return std::uint64_t{n.op} | std::uint64_t{n.scope} << 16 | std::uint64_t{n.file} << 32;
 }
 
-// The first half of a record (CallPart). Returns its sequence number.
-inline std::uint64_t put_call(Local& l, const Call& c, std::uint64_t now, std::int64_t step, std::uint64_t names,
-                              const FactWords* facts, std::size_t inputs) noexcept {
+inline std::uint64_t next_sequence(Recording& r) noexcept {
+  return word(r.live->head).fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// The first half of a record (CallPart).
+inline void put_call(Local& l, std::uint64_t sequence, const Call& c, std::int64_t step, std::uint64_t names,
+                     const FactWords* facts, std::size_t inputs) noexcept {
   Recording& r = *l.recording;
-  const std::uint64_t sequence = word(r.live->head).fetch_add(1, std::memory_order_relaxed) + 1;
   Put put(&r.ring[(sequence - 1) & r.mask].call, sequence,
           std::uint64_t{l.number} << 32 | std::uint64_t{l.depth} << 48 | std::uint64_t{inputs} << 56);
-  put(now);
+  put(l.now);
   put(static_cast<std::uint64_t>(step));
   put(names);
-  put(c.place().line);
+  put(c.place().line | std::uint64_t{rows.scattered} << 32);
   put(static_cast<std::uint64_t>(rows.first));
   put(static_cast<std::uint64_t>(rows.count));
   put(facts, std::min(inputs, kInputs));
-  return sequence;
+}
+
+// Memory of others may be gone: what is known without looking into it is written down before it is looked into.
+[[gnu::noinline]] void put_unseen(Local& l, std::uint64_t sequence, const Call& c, std::int64_t step,
+                                  std::uint64_t names, std::size_t inputs) noexcept {
+  FactWords facts[kInputs];
+  for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) describe(c.in[i], facts[i], false);
+  put_call(l, sequence, c, step, names, facts, inputs);
 }
 
 inline void push_row(Local& l, std::uint64_t sequence, std::uint64_t names, std::uint64_t line) noexcept {
@@ -149,21 +167,29 @@ class RecordingWitness final : public Witness {
       return;
     }
     const Context& here = context();
-    FactWords facts[kInputs];
     const std::size_t inputs = std::min<std::size_t>(c.in.size(), 255);
-    bool large = false;
+    bool large = false, borrowed = false;
     for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) {
-      describe(c.in[i], facts[i]);
-      large |= facts[i].elements() > kQuick;
+      if (!c.in[i].defined()) continue;
+      const detail::Node& n = *c.in[i].node();
+      large |= n.size > kQuick;
+      borrowed |= n.borrowed;
+      if (n.labelled) [[unlikely]]
+        see_rows(c.in[i]);
     }
     if (large || l->long_ago || l->calls % kPerReading == 0) l->now = simd::ticks();
     l->long_ago = large;
     if (here.step != l->step) [[unlikely]]
       write_step(*l, here.step, l->now = simd::ticks());
-    const std::uint64_t names = packed(l->names_of(c.op, here.scope, c.place()));
+    const std::uint64_t names = packed(l->names_of(c.op, here.scope, c.place())),
+                        sequence = next_sequence(*l->recording);
     ++l->calls;
-    const std::uint64_t sequence = put_call(*l, c, l->now, here.step, names, facts, inputs);
     push_row(*l, sequence, names, c.place().line);
+    if (borrowed) [[unlikely]]
+      put_unseen(*l, sequence, c, here.step, names, inputs);
+    FactWords facts[kInputs];
+    for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) describe(c.in[i], facts[i]);
+    put_call(*l, sequence, c, here.step, names, facts, inputs);
     l->frames[l->depth++] = {&c, sequence};
   }
 
@@ -180,17 +206,21 @@ class RecordingWitness final : public Witness {
     std::uint64_t flags = (c.status.bits & simd::Status::nonfinite) ? Fact::made : 0;
     for (std::size_t i = 0; i < std::min(outputs, kOutputs); ++i) {
       describe(c.out[i], facts[i]);
+      if (c.out[i].node()->labelled) [[unlikely]]
+        see_rows(c.out[i]);
       flags |= facts[i].flags();
-      l.long_ago |= facts[i].elements() > kQuick;
+      l.long_ago |= c.out[i].size() > kQuick;
       const float size = facts[i].largest();
       if (size > l.largest && size <= std::numeric_limits<float>::max()) l.largest = size;
     }
     if (flags & (Fact::made | Fact::nan | Fact::inf)) ++l.nonfinite;
     std::uint64_t sequence = frame->sequence;
     // The record's place may have been taken by others meanwhile: then the call is told once more.
-    if (get(r.ring[(sequence - 1) & r.mask].call.sequence) != sequence) [[unlikely]]
-      sequence =
-          put_call(l, c, simd::ticks(), l.step, packed(l.names_of(c.op, context().scope, c.place())), nullptr, 0);
+    if (get(r.ring[(sequence - 1) & r.mask].call.sequence) != sequence) [[unlikely]] {
+      sequence = next_sequence(r);
+      l.now = simd::ticks();
+      put_call(l, sequence, c, l.step, packed(l.names_of(c.op, context().scope, c.place())), nullptr, 0);
+    }
     Put put(&r.ring[(sequence - 1) & r.mask].result, sequence,
             static_cast<std::uint64_t>(state) << 32 | std::uint64_t{outputs} << 40 | flags << 48);
     put(0);
@@ -250,5 +280,5 @@ Local* enter() noexcept {
 }  // namespace wp::trace
 
 void wp::set_rows(std::int64_t first, std::int64_t count) noexcept {
-  trace::rows = {first, count};
+  trace::rows = {first, count, false};
 }

@@ -9,8 +9,8 @@
 namespace {
 
 using wp::trace::CallFact;
+using wp::trace::Examined;
 using wp::trace::Fate;
-using wp::trace::Postmortem;
 class Deaths : public Recordings {};
 
 TEST_F(Deaths, AreReadableAfterAKillAtAnyMoment) {
@@ -22,7 +22,7 @@ TEST_F(Deaths, AreReadableAfterAKillAtAnyMoment) {
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
     worker.kill();
     worker.wait();
-    const Postmortem p = examine_file(path("run.wpr"));
+    const Examined p = examine_file(path("run.wpr"));
     ASSERT_TRUE(p.verdict.fate == Fate::killed || p.verdict.fate == Fate::out_of_memory) << p.verdict.words;
     ASSERT_LE(p.flight.torn, 1U);
     ASSERT_TRUE(p.flight.missing.empty());
@@ -41,7 +41,7 @@ TEST_P(Signals, AreToldWithTheCallInFlightAndTheStackEveryTime) {
   const auto [mode, signal] = GetParam();
   const int times = long_tests() ? 100 : 20;
   for (int k = 0; k < times; ++k) {
-    const Postmortem p = after(mode);
+    const Examined p = after(mode);
     ASSERT_TRUE(WIFSIGNALED(status_)) << status_;
     ASSERT_EQ(WTERMSIG(status_), signal);
     ASSERT_EQ(p.verdict.fate, Fate::signal);
@@ -78,7 +78,7 @@ TEST_F(Deaths, TellACleanEndFromOneThatWasCutOff) {
 }
 
 TEST_F(Deaths, KeepTheWordsOfAnExceptionThatNobodyCaught) {
-  const Postmortem p = after("terminate");
+  const Examined p = after("terminate");
   EXPECT_EQ(p.verdict.fate, Fate::signal);
   EXPECT_EQ(p.flight.crash->signal, SIGABRT);
   EXPECT_NE(p.flight.last_words.find("WP-SHP"), std::string::npos) << p.flight.last_words;
@@ -86,7 +86,7 @@ TEST_F(Deaths, KeepTheWordsOfAnExceptionThatNobodyCaught) {
 }
 
 TEST_F(Deaths, SayThatACallWasLeftByAnException) {
-  const Postmortem p = after("throw");
+  const Examined p = after("throw");
   const bool left = std::any_of(p.flight.calls.begin(), p.flight.calls.end(), [](const CallFact& c) {
     return c.op == "linalg.inv" && c.outcome == CallFact::Outcome::left;
   });
@@ -95,14 +95,14 @@ TEST_F(Deaths, SayThatACallWasLeftByAnException) {
 }
 
 TEST_F(Deaths, OfAForkedProcessAreItsOwn) {
-  const Postmortem parent = after("fork");
+  const Examined parent = after("fork");
   EXPECT_EQ(parent.verdict.fate, Fate::stopped);
   EXPECT_EQ(parent.step, 2);
   int others = 0;
   for (const auto& e : fs::directory_iterator(directory_)) {
     if (e.path().filename() == "run.wpr") continue;
     ++others;
-    const Postmortem child = examine_file(e.path().string());
+    const Examined child = examine_file(e.path().string());
     EXPECT_EQ(child.verdict.fate, Fate::killed);
     EXPECT_EQ(child.flight.parent, parent.flight.pid);
     EXPECT_EQ(child.step, 6);
@@ -113,14 +113,14 @@ TEST_F(Deaths, OfAForkedProcessAreItsOwn) {
 }
 
 TEST_F(Deaths, NameTheFirstResultThatWasNotFinite) {
-  const Postmortem p = after("nan");
+  const Examined p = after("nan");
   ASSERT_NE(p.first_bad, nullptr);
   EXPECT_EQ(p.first_bad->op, "log");
   EXPECT_NE(p.look_first.find("log at record_worker.cpp"), std::string::npos) << p.look_first;
 }
 
 TEST_F(Deaths, SeeValuesGrowInAScope) {
-  const Postmortem p = after("growth");
+  const Examined p = after("growth");
   ASSERT_FALSE(p.trends.empty());
   EXPECT_EQ(p.trends[0].scope, "growing");
   EXPECT_GT(p.trends[0].last, 1e6 * p.trends[0].first);
@@ -129,7 +129,7 @@ TEST_F(Deaths, SeeValuesGrowInAScope) {
 TEST_F(Deaths, BeginWithTheFirstOpWhereTheEnvironmentAsksForThem) {
   const Worker worker("-", "clean", path("run-%p.wpr"));
   EXPECT_EQ(worker.wait(), 0);
-  const Postmortem p = examine_file(path("run-" + std::to_string(worker.pid()) + ".wpr"));
+  const Examined p = examine_file(path("run-" + std::to_string(worker.pid()) + ".wpr"));
   EXPECT_EQ(p.verdict.fate, Fate::exited);
   EXPECT_GT(p.flight.calls.size(), 50U);
 }

@@ -20,7 +20,7 @@ class Damaged : public Recordings {
   static void digest(const std::string& bytes) {
     try {
       const Flight f = parse_flight(bytes, "damaged.wpr");
-      const wp::trace::Postmortem p = wp::trace::examine(f, {});
+      const wp::trace::Examined p = wp::trace::examine(f, {});
       EXPECT_FALSE(wp::trace::report_text(p, 5).empty());
     } catch (const wp::FormatError&) {
     }

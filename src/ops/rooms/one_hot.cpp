@@ -19,9 +19,8 @@ Tensor labels(const Call& c) {
   const auto* const v = reinterpret_cast<const std::int64_t*>(at.node()->data);
   for (std::int64_t e = 0; e < at.size(); ++e)
     if (v[e] < 0 || v[e] >= depth)
-      refuse<IndexError>("WP-IDX-002", say("indices", at.ndim() ? say(unravel(e, at.shape())) : std::string(), " = ",
-                                           text_at(c.in[0], e), " is not a label; depth ", depth,
-                                           " needs labels from 0 to ", depth - 1, "."));
+      refuse_index(c.in[0], e, "indices",
+                   say("is not a label; depth ", depth, " needs labels from 0 to ", depth - 1, "."));
   return at;
 }
 
