@@ -17,6 +17,7 @@ int main() {
   wp::GradientGuard guard;
   for (int b = 0; b < 100; ++b) {
     wp::set_step(b);
+    const wp::scope here("train");
     const wp::Tensor rows = order[{wp::slice(100 * b, 100 * b + 100)}];
     const wp::Tensor x = wp::take(data, rows, {.axis = 0}), y = wp::take(target, rows, {.axis = 0});
     guard.attempt([&] {

@@ -13,6 +13,7 @@ int main() {
 
   // Multiplying by a mask does not drop anything: 0 times inf is NaN, and the report says whose inf it was.
   const wp::Trace trace;
+  const wp::scope here("loss");
   const wp::Tensor multiplied = wp::sum(wp::log(x) * wp::astype(x > 0, wp::f64));
   std::cout << wp::blame(multiplied).text() << '\n';
 }

@@ -203,6 +203,24 @@ TEST(Window, ComesAndGoesWhileThreadsCompute) {
   busy.join();
 }
 
+TEST(BlameOf, AnIndexOutOfRangeGoesBackToTheDataItCameFrom) {
+  const wp::Trace trace;
+  const Tensor tokens = wp::with_rows(Tensor{{3, 17}, {12, 8}, {2, 1000}}, "tokens");
+  const Tensor batch = wp::take(tokens, Tensor{2, 0}, {.axis = 0});
+  for (const bool one_hot : {false, true}) try {
+      const Tensor flat = wp::reshape(batch, {-1});
+      (void)(one_hot ? wp::one_hot(flat, 1000) : wp::take(wp::ones({1000, 8}), flat, {.axis = 0}));
+      FAIL() << "1000 is out of range";
+    } catch (const wp::IndexError& e) {
+      EXPECT_EQ(e.finding().element, (wp::Dims{1}));
+      const wp::Blame b = wp::blame(e);
+      EXPECT_EQ(b.source, wp::Blame::Source::data);
+      EXPECT_EQ(b.row, 2);
+      EXPECT_EQ(b.entry, (wp::Dims{1}));
+      EXPECT_EQ(b.value, "1000");
+    }
+}
+
 TEST(BlameOf, AFinitePlaceFollowsTheLargestOperand) {
   const Trace trace;
   const Tensor x = wp::with_rows(table(1e30), "data");

@@ -119,6 +119,27 @@ TEST_F(Deaths, NameTheFirstResultThatWasNotFinite) {
   EXPECT_NE(p.look_first.find("log at record_worker.cpp"), std::string::npos) << p.look_first;
 }
 
+TEST_F(Deaths, OfMemoryThatItsOwnerTookAwayNameTheInput) {
+  for (const char* mode : {"lender", "lender, noticed by the op"}) {
+    const Examined p = after(mode);
+    ASSERT_TRUE(WIFSIGNALED(status_)) << mode;
+    ASSERT_NE(p.in_flight, nullptr) << mode;
+    EXPECT_EQ(p.in_flight->op, "sum");
+    ASSERT_EQ(p.in_flight->in.size(), 1U);
+    EXPECT_TRUE(p.in_flight->in[0].text().starts_with("f64 [4096]")) << p.in_flight->in[0].text();
+    EXPECT_NE(p.look_first.find("is borrowed memory: does its lender still hold it?"), std::string::npos)
+        << p.look_first;
+  }
+}
+
+TEST_F(Deaths, HaveLinesInTheirStacksWhereTheObjectHasThem) {
+  const Examined p = after("segv");
+  const bool known = std::any_of(p.stack.begin(), p.stack.end(), [](const wp::trace::Frame& f) {
+    return f.line.starts_with("record_worker.cpp:") && f.text().ends_with(f.line);
+  });
+  EXPECT_TRUE(known) << wp::trace::report_text(p, 3);
+}
+
 TEST_F(Deaths, SeeValuesGrowInAScope) {
   const Examined p = after("growth");
   ASSERT_FALSE(p.trends.empty());

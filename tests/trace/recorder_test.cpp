@@ -44,6 +44,36 @@ TEST_F(Recorder, KeepDtypesShapesPlacesAndSampledRanges) {
   EXPECT_EQ(c.outcome, CallFact::Outcome::done);
 }
 
+TEST_F(Recorder, KnowTheRowsOfABatchWithNumberedRows) {
+  {
+    const auto recorder = wp::record(path("run.wpr"));
+    const wp::Tensor data = wp::with_rows(wp::ones({100, 2}), "data");
+    (void)wp::exp(data[{wp::slice(40, 50)}]);
+    (void)wp::exp(wp::take(data, wp::Tensor{7, 99, 3}, {.axis = 0}));
+    (void)wp::exp(wp::Tensor{1.0});  // still the same batch
+    wp::set_rows(0, 0);
+  }
+  std::vector<std::string> told;
+  for (const CallFact& c : read_flight(path("run.wpr")).calls)
+    if (c.op == "exp")
+      told.push_back(std::to_string(c.first_row) + (c.scattered ? " scattered " : " on ") + std::to_string(c.rows));
+  EXPECT_EQ(told, (std::vector<std::string>{"40 on 10", "7 scattered 3", "7 scattered 3"}));
+}
+
+TEST_F(Recorder, ReadBackByThePublicPostmortem) {
+  {
+    const auto recorder = wp::record(path("run.wpr"));
+    (void)wp::exp(wp::Tensor{1.0});
+  }
+  const wp::Postmortem p = wp::postmortem(path("run.wpr"));
+  EXPECT_TRUE(p.fine());
+  EXPECT_NE(p.text().find("exp at recorder_test.cpp:"), std::string::npos) << p.text();
+  EXPECT_NE(p.json().find("\"op\": \"exp\""), std::string::npos);
+  p.html(path("report.html"));
+  EXPECT_GT(fs::file_size(path("report.html")), 1000U);
+  EXPECT_THROW(wp::postmortem(path("none.wpr")), wp::FileError);
+}
+
 TEST_F(Recorder, TellNanFromInfAndViewsFromWholes) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   {

@@ -52,12 +52,12 @@ class Worker {
 class Recordings : public Files {
  protected:
   // The post-mortem of a worker that ended as `mode` says.
-  wp::trace::Postmortem after(const std::string& mode) {
+  wp::trace::Examined after(const std::string& mode) {
     const Worker worker(path("run.wpr"), mode);
     status_ = worker.wait();
     return examine_file(path("run.wpr"));
   }
-  static wp::trace::Postmortem examine_file(const std::string& file) {
+  static wp::trace::Examined examine_file(const std::string& file) {
     wp::trace::Flight f = wp::trace::read_flight(file);
     const wp::trace::Surroundings here = wp::trace::look_around(f);
     return wp::trace::examine(std::move(f), here);

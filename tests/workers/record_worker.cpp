@@ -1,7 +1,7 @@
 // wp_record_worker FILE MODE: records itself and ends as MODE says, for tests that read what is left.
 //   train: trains until it is killed; says "ready" after the first step
-//   clean, throw, terminate, segv, abort, fpe, ill, overflow, malloc, borrowed, fork, threads, nan, growth,
-//   environment
+//   clean, throw, terminate, segv, abort, fpe, ill, overflow, malloc, lender, fork, nan, growth
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +79,17 @@ int run(const std::string& mode) {
   if (mode == "overflow") inside_op([] { zero = recurse(0); });
   if (mode == "malloc") inside_op(corrupt_heap);
   if (mode == "terminate") wp::reshape(Tensor{{1.0, 2.0}}, {3});
+  if (mode.starts_with("lender")) {  // the owner takes all of its memory back, or only what nobody samples
+    const std::size_t bytes = 4096 * sizeof(double), page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto* const memory =
+        static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    const Tensor lent = Tensor::borrow(memory, wp::f64, {4096});
+    if (mode == "lender")
+      munmap(memory, bytes);
+    else
+      munmap(memory + page / 2 / page * page + page, page);
+    (void)wp::sum(lent);
+  }
   if (mode == "nan") {
     const wp::allow_nonfinite meant;
     const Tensor bad = wp::log(Tensor{{-1.0, 1.0}});

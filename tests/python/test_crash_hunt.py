@@ -1,0 +1,35 @@
+"""The eight buggy programs of examples/crash_hunt: six points each for what the report names (tests/docs/blocks.py keeps the
+reports true). After a kill, "element" is the rows in work, and "operands" are the facts of the inputs of the call in flight."""
+import re
+
+import pytest
+
+from conftest import TREE
+
+POINTS = ("op", "scope", "line", "element", "operands", "origin")
+# What each report must say, in the order of POINTS.
+PROGRAMS = {
+    "log_of_zero": (r"Source: log\[", "scope model", r"example\.cpp:25", r"log\[1, 2\]", r"of x\[1, 2\] = 0", r"← log\[1, 2\]\n"),
+    "zero_by_zero": (r"Source: divide\[", "scope normalize", r"example\.cpp:18", r"divide\[13, 0\]",
+                     r"x1\[13, 0\] = 0, x2\[13, 0\] = 0", "It rests on counts row 41"),
+    "masked_branch": (r"Source: log\[", "scope loss", r"example\.cpp:17", r"log\[1\]", r"of x\[1\] = 0", r"← log\[1\]\n"),
+    "divergence": (r"Source: multiply in the derivative of square", "scope train", r"example\.cpp:18", r"element \[5, 0\]",
+                   r"x1 = 2, x2\[5, 0\] = -2\.5\d+e\+38", r"the gradient grows by a factor of 1\.747 per step"),
+    "bad_row": (r"first read by take", "scope train", r"example\.cpp:22", "column 4", "= nan", "data row 7311"),
+    "exp_overflow": (r"Source: exp\[", "scope softmax", r"example\.cpp:8", r"exp\[17, 2\]", r"x\[17, 2\] = 900", "features row 17"),
+    "index_out_of_range": (r"take: indices", "scope embed", r"example\.cpp:14", r"indices\[1\]", r"= 1000 .* length 1000",
+                           "tokens row 2, column 1 = 1000"),
+    "killed_in_training": (r"The call in flight\n  matmul", r"in train/layer1", r"matmul at example\.cpp:2\d", r"rows 448 to 511",
+                           r"input 1  f32 \[16, 4\], 8 sampled in", r"is borrowed memory: does its lender still hold it\?"),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_report_names(program):
+    report = (TREE / "examples" / "crash_hunt" / f"{program}.txt").read_text()
+    missing = [point for point, text in zip(POINTS, PROGRAMS[program]) if not re.search(text, report)]
+    assert not missing, report
+
+
+def test_no_program_is_left_out():
+    assert {p.stem for p in (TREE / "examples" / "crash_hunt").glob("*.cpp")} == set(PROGRAMS)
