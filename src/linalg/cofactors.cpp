@@ -67,7 +67,7 @@ template <class T>
 bool differentiate(std::int64_t n, kernels::View<T> a, const kernels::View<T>* e, T* to) {
   using R = typename Dense<T>::Real;
   const Spectral<T> svd(n, n, a);
-  if (!svd.finite() || !svd.converged()) return false;
+  if (svd.status() != Status::ok) return false;
   const Dense<T> u(n, n, svd.u()), vh(n, n, svd.vh());
   Dense<T> m(n, n);
   if (e) {

@@ -41,7 +41,7 @@ template <class T>
 Verdict verdict_of(const Spectral<T>& svd, Cutoff cutoff) {
   Verdict v;
   v.method = Method::svd;
-  v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+  v.status = svd.status();
   if (v.status != Status::ok) return v;
   const double largest = svd.sigma().empty() ? 0 : svd.sigma()[0];
   const std::int64_t rank = svd.rank(cutoff(largest));
@@ -256,7 +256,7 @@ bool put_factors(const System<T>& system, const MatrixSizes& s, std::int64_t i, 
 
 template <class T>
 bool put_factors(const Spectral<T>& svd, const MatrixSizes& s, std::int64_t i, FactoredParts& out) {
-  if (!svd.finite() || !svd.converged()) return false;
+  if (svd.status() != Status::ok) return false;
   using R = typename Spectral<T>::Real;
   out.method = name(Method::svd);
   const std::vector<R> sigma(svd.sigma().begin(), svd.sigma().end());

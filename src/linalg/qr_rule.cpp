@@ -4,8 +4,6 @@
 // = 0 determines the rest: with P the projector on those z, gA (Rᴴ + Wᴴ P) = N + ∂N P.
 #include "linalg/qr_rule.hpp"
 
-#include <cmath>
-
 #include "base/text.hpp"
 #include "linalg/rule_kit.hpp"
 #include "ops/dispatch.hpp"
@@ -73,7 +71,7 @@ Tensors vjp_qr(const Backward& b) {
   const Tensor &q = b.out[0], &r = b.out[1], &gq = b.cotangents[0], &gr = b.cotangents[1];
   const std::int64_t m = q.shape(-2), n = r.shape(-1), k = std::min(m, n);
   if (b.facts[0].shape.size() == 0 || q.size() == 0 || r.size() == 0) return {zeros_for(b.facts[0])};
-  const double eps = finfo(real_of(q.dtype())).eps, tiny = 8 * static_cast<double>(std::max(m, n)) * eps;
+  const double tiny = 8 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps;
   const Parts p = parts_of(q, r, k);
   Numerators top = numerators(p, gq, gr, k);
   Tensor small, w;  // pivots that vanish up to rounding
@@ -82,7 +80,7 @@ Tensors vjp_qr(const Backward& b) {
     const Unrecorded here;
     if (gq.defined() && p.q2.defined()) {
       const Tensor free = skew(matmul(adjoint(p.q2), trailing(gq, k)));
-      const double allowed = std::ldexp(eps, 13) * static_cast<double>(m);
+      const double allowed = gauge_rounding(q.dtype(), m);
       if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), allowed)))))
         refuse<GaugeError>(
             "WP-GRD-007",
@@ -118,7 +116,7 @@ Tensors vjp_qr(const Backward& b) {
         astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), tiny)), f.S.dtype());
     const Tensor P = matmul(multiply(f.U, row(null)), adjoint(f.U));
     const Tensor off = wp::abs(matmul(top.n, P));
-    const double allowed = std::ldexp(eps, 13) * static_cast<double>(std::max(m, n));
+    const double allowed = gauge_rounding(q.dtype(), std::max(m, n));
     const Tensor scale = maximum(size_of(top.n), size_of(dn));
     if (bool(wp::any(greater(off, multiply(scale, allowed)))))
       refuse<GaugeError>(

@@ -33,7 +33,7 @@ void find_kink(const Backward& b, double measured, double threshold, std::string
 
 Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size) : b_(b), c_(c) {
   const Unrecorded here;
-  if (size.defined()) tolerance_ = multiply(size, std::ldexp(finfo(size.dtype()).eps, 13) * static_cast<double>(n));
+  if (size.defined()) tolerance_ = multiply(size, gauge_rounding(size.dtype(), n));
 }
 
 Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except) {
@@ -113,7 +113,7 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
 Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small) {
   {
     const Unrecorded here;
-    const double allowed = std::ldexp(finfo(real_of(p.dtype())).eps, 13) * static_cast<double>(p.shape().back());
+    const double allowed = gauge_rounding(p.dtype(), p.shape().back());
     if (bool(wp::any(logical_and(small, greater(wp::abs(p), multiply(size_of(p), allowed))))))
       no_derivative_here(
           "the direction splits repeated or vanishing values in another basis than that of the vectors.",

@@ -133,8 +133,8 @@ class Replay {
     if (!open_.defined() || !part.defined()) return;
     const Unrecorded here;
     const Tensor u = out_[0], rest = subtract(part, matmul(u, matmul(adjoint(u), part)));
-    const double rounding = std::ldexp(finfo(real_of(u.dtype())).eps, 13) * static_cast<double>(u.shape(-2));
-    if (any_true(logical_and(each(open_), greater(wp::abs(rest), multiply(size_of(part), rounding)))))
+    const Tensor allowed = multiply(size_of(part), gauge_rounding(u.dtype(), u.shape(-2)));
+    if (any_true(logical_and(each(open_), greater(wp::abs(rest), allowed))))
       no_derivative_here(
           "the matrix has a lower rank than there are random vectors: without power iterations they decide how U "
           "turns, by jumps.",

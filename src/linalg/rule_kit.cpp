@@ -1,5 +1,7 @@
 #include "linalg/rule_kit.hpp"
 
+#include <cmath>
+
 #include "base/text.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
@@ -24,6 +26,9 @@ Tensor size_of(const Tensor& x) {
 }
 double largest(const Tensor& x) {
   return x.defined() && x.size() ? astype(wp::max(wp::abs(x)), f64).item<double>() : 0;
+}
+double gauge_rounding(DType dtype, std::int64_t n) {
+  return std::ldexp(finfo(real_of(dtype)).eps, 13) * static_cast<double>(n);
 }
 
 Tensor leading(const Tensor& x, std::int64_t k) {

@@ -17,6 +17,11 @@ Tensor trailing(const Tensor& x, std::int64_t k);
 Tensor size_of(const Tensor& x);
 double largest(const Tensor& x);
 
+// 2¹³ n ε: what rounding leaves, relative to the largest element of what it is computed from, of a part of a
+// cotangent or tangent that is zero exactly, where vectors have length n. What exceeds it is a dependence on an
+// arbitrary basis.
+double gauge_rounding(DType dtype, std::int64_t n);
+
 // What a loss may not depend on, because the matrix determines it not at all: k vanishes up to `tolerance`, or there
 // is no derivative (WP-GRD-007).
 void must_vanish(const Tensor& k, const Tensor& tolerance, std::string_view what);

@@ -107,9 +107,9 @@ class Solver {
   }
   Verdict regularised_by(const Spectral<T>& svd, kernels::MutableView<T> x, Method method, Verdict v) const {
     v.method = method;
-    const bool data_finite = kernels::all_finite<T>(p_.n, p_.k, x);
-    if (!svd.finite() || !data_finite || !svd.converged()) {
-      v.status = svd.finite() && data_finite ? Status::not_converged : Status::nonfinite_input;
+    if (const Status s = kernels::all_finite<T>(p_.n, p_.k, x) ? svd.status() : Status::nonfinite_input;
+        s != Status::ok) {
+      v.status = s;
       std::fill_n(x.data, p_.n * p_.k, not_a_number());
       return v;
     }

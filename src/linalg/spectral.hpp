@@ -24,6 +24,9 @@ class Spectral {
   Spectral adjoint() const;  // of Aᴴ, for thin parts
   bool finite() const noexcept { return finite_; }
   bool converged() const noexcept { return converged_; }
+  Status status() const noexcept {
+    return !finite_ ? Status::nonfinite_input : !converged_ ? Status::not_converged : Status::ok;
+  }
   const std::vector<double>& sigma() const noexcept { return sigma_; }
   std::int64_t rank(double threshold) const;
   kernels::View<T> u() const { return {u_.data(), u_columns_, 1}; }

@@ -124,7 +124,7 @@ double left_along(std::int64_t n, std::int64_t k, const T* l, std::vector<T> x) 
     return (1 - norm) * (1 + norm);
   }
   const Spectral<T> y(n, k, {x.data(), k, 1}, Parts::values);
-  return y.finite() && y.converged() ? (1 - y.sigma()[0]) * (1 + y.sigma()[0]) : -1;
+  return y.status() == Status::ok ? (1 - y.sigma()[0]) * (1 + y.sigma()[0]) : -1;
 }
 
 // L′ of one member, row-major: one column of X after the other. Where the last matrix is definite, so are all before.

@@ -43,7 +43,7 @@ void run(const Tensor& a, Diagnosis::State& state, Good&& good, Bad&& bad) {
     const Spectral<T> svd(s.m, s.n, stack[i], Parts::values);
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
-    v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+    v.status = svd.status();
     v.status == Status::ok ? good(i, svd.sigma(), stack[i]) : bad(i);
   });
 }

@@ -28,10 +28,8 @@ void approximate(Job<T>& job, std::int64_t k) {
   v.method = Method::svd;
   if (k >= std::min(job.m, job.n)) return job.put(job.matrix());
   const Spectral<T> svd(job.m, job.n, job.a);
-  if (!svd.converged()) {
-    v.status = Status::not_converged;
-    return;
-  }
+  v.status = svd.status();
+  if (v.status != Status::ok) return;
   const std::vector<double>& s = svd.sigma();
   Dense<T> left(job.m, k), right(k, job.n);
   for (std::int64_t j = 0; j < k; ++j) {

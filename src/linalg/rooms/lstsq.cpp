@@ -72,8 +72,7 @@ struct Minimiser {
     v.status = Status::nonfinite_input;
     if (!std::isfinite(kernels::norms<T>(s.m, s.k, b).largest)) return v;
     const bool balance = kept.spectral(member, s.m, s.n, a, [&](const Spectral<T>& svd) {
-      if (!svd.finite()) return false;
-      v.status = svd.converged() ? Status::ok : Status::not_converged;
+      v.status = svd.status();
       if (v.status == Status::ok && o.ridge.rule != RidgeRule::none) regularise(svd, v);
       return v.status == Status::ok && o.ridge.rule == RidgeRule::none && solve(svd, v) == s.n && s.n > 0;
     });

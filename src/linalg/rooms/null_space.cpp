@@ -60,7 +60,7 @@ void run(Call& c, const Tensor& a, Diagnosis::State& state, Cutoff cutoff, bool 
     auto svd = std::make_unique<Spectral<T>>(m, n, stack[i], null && m < n ? Parts::full : Parts::thin);
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
-    v.status = !svd->finite() ? Status::nonfinite_input : !svd->converged() ? Status::not_converged : Status::ok;
+    v.status = svd->status();
     if (v.status != Status::ok) return;
     v.kept = rank_of(*svd, cutoff);
     judge_subspace(*svd, v.kept, v);
@@ -102,8 +102,8 @@ Tensors vjp(const Backward& b, bool null) {
   const Tensor &basis = b.out[0], &g = b.g();
   if (g.size() == 0 || b.in[0].size() == 0) return {zeros_for(b.facts[0])};
   unrecorded([&] {
-    const double rounding = std::ldexp(finfo(real_of(g.dtype())).eps, 13) * static_cast<double>(basis.shape(-2));
-    must_vanish(skew(matmul(adjoint(basis), g)), multiply(size_of(g), rounding), "which basis the columns are");
+    const Tensor allowed = multiply(size_of(g), gauge_rounding(g.dtype(), basis.shape(-2)));
+    must_vanish(skew(matmul(adjoint(basis), g)), allowed, "which basis the columns are");
   });
   const Tensor inside = matmul(basis, adjoint(basis)), part = hermitian(matmul(g, adjoint(basis)));
   if (null) return {adjoint(projector_cotangent(b.residuals[0], adjoint(b.in[0]), inside, negative(part)))};

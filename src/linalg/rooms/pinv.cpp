@@ -42,7 +42,7 @@ void run(const Tensor& a, const Factors* factors, Cutoff cutoff, double u, Diagn
     T* const to = out.data<T>() + i * m * n;
     kept.spectral(i, m, n, stack[i], [&](const Spectral<T>& svd) {
       v.method = Method::svd;
-      v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+      v.status = svd.status();
       v.kept = 0;
       if (v.status != Status::ok) {
         std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));

@@ -38,10 +38,8 @@ void decompose(Job<T>& job, bool right) {
     return job.put(Dense<T>(size, size), 1);
   }
   const Spectral<T> svd(job.m, job.n, job.a);
-  if (!svd.converged()) {
-    v.status = Status::not_converged;
-    return;
-  }
+  v.status = svd.status();
+  if (v.status != Status::ok) return;
   job.put(Dense<T>(job.m, k, svd.u()) * Dense<T>(k, job.n, svd.vh()));
   std::vector<R> sigma;
   for (const double s : svd.sigma()) sigma.push_back(static_cast<R>(s));

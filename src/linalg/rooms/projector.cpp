@@ -28,10 +28,8 @@ void forward(Call& c) {
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) {
     const Spectral<T> svd(job.m, job.n, job.a);
     job.verdict.method = Method::svd;
-    if (!svd.converged()) {
-      job.verdict.status = Status::not_converged;
-      return;
-    }
+    job.verdict.status = svd.status();
+    if (job.verdict.status != Status::ok) return;
     const std::int64_t rank = rank_of(svd, cutoff);
     job.verdict.kept = rank;
     judge_subspace(svd, rank, job.verdict);

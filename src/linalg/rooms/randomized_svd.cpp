@@ -99,10 +99,8 @@ void decompose(Job<T>& job, const Dense<T>& omega, std::int64_t k, std::int64_t 
   }
   const Dense<T> b = q.adjoint() * a;
   const Spectral<T> svd(b.m, b.n, b.view());
-  if (!svd.converged()) {
-    v.status = Status::not_converged;
-    return;
-  }
+  v.status = svd.status();
+  if (v.status != Status::ok) return;
   const Dense<T> u = q * Dense<T>(b.m, k, svd.u());
   job.put(u);
   std::copy_n(svd.vh().data, k * job.n, job.template to<T>(2));

@@ -67,7 +67,7 @@ void run(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, Parts p
     const Spectral<T> svd(s.m, s.n, stack[i], parts, high);
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
-    v.status = !svd.finite() ? Status::nonfinite_input : !svd.converged() ? Status::not_converged : Status::ok;
+    v.status = svd.status();
     const bool good = v.status == Status::ok;
     if (good && s.k > 0) bounds[static_cast<std::size_t>(i)] = bounds_of(s, svd, stack[i], high);
     R* const sigma = results[vectors ? 1 : 0].data<R>() + i * s.k;
