@@ -13,11 +13,13 @@ namespace [[gnu::visibility("default")]] wp {
 namespace linalg {
 
 // By the decimal digits of the answer that can be vouched for: ok (at least 6 in f64, 3 in f32, or min_digits),
-// ill_conditioned (fewer, but at least 1), singular (less than 1). undefined: the function has no value there, or
-// none in this dtype (the square root of a real matrix with a negative eigenvalue).
+// ill_conditioned (fewer, but at least 1), singular (less than 1). overflow: the answer is known, but beyond the
+// range of its dtype (Inf stands for it). undefined: the function has no value there, or none in this dtype (the
+// square root of a real matrix with a negative eigenvalue).
 enum class Status : std::uint8_t {
   ok,
   ill_conditioned,
+  overflow,
   singular,
   nonfinite_input,
   not_spd,
@@ -49,7 +51,7 @@ struct Member {
   double freedom = unknown;                                  // effective degrees of freedom that it left
   double growth = unknown;                                   // of pivots
   Tensor null_vector;                                        // of a singular matrix
-  std::string dependent;                                     // "row 1 = 1.00001 × row 0"
+  std::string dependent, dependent_columns;  // "row 1 = 1.00001 × row 0"; ≈: to within rounding, not exactly
   std::vector<Cluster> clusters;
   Tensor value_error, vector_error, eigenvalue_condition;  // one per singular value or eigenvalue
   std::string message;                                     // the verdict in a sentence

@@ -17,8 +17,9 @@ namespace {
 // Everything that a command may be told. Each declares what it has.
 struct Told {
   std::string a, b, names, if_ill = "raise", ridge, accuracy = "normal", u, vh;
-  double noise = 0, rtol = -1, atol = 0;
-  bool certify = false;
+  double noise = 0, atol = 0;
+  std::optional<double> rtol;
+  bool certify = false, may_regularise = false;
   Outputs outputs;
 
   std::optional<Setting> ridge_setting() const {
@@ -28,15 +29,16 @@ struct Told {
     if (*end == '\0') return Setting(number);
     return Setting(std::string_view(ridge));
   }
-  std::optional<double> relative() const { return rtol >= 0 ? std::optional<double>(rtol) : std::nullopt; }
 };
 using Ask = std::shared_ptr<Told>;
 
 Ask declare(CLI::App& app, bool data = true) {
   auto told = std::make_shared<Told>();
   app.add_option("A", told->a, "The matrix, or a stack [..., m, n]: .npy, .csv, .tsv, or - for stdin.")->required();
-  app.add_option("--names", told->names,
-                 "Labels of rows and columns, comma between; a table's header is used if it has one.");
+  app.add_option(
+      "--names", told->names,
+      "Labels of the columns (and of the rows, if it is symmetric), comma between; a table's header is used "
+      "if it has one.");
   told->outputs.declare(app, data);
   return told;
 }
@@ -46,6 +48,7 @@ void declare_data(CLI::App& app, Told& t) {
 void declare_system(CLI::App& app, Told& t) {
   app.add_option("--if-ill", t.if_ill, "raise, nan, pinv, ridge or ignore: what becomes of a singular matrix.")
       ->check(CLI::IsMember({"raise", "nan", "pinv", "ridge", "ignore"}));
+  t.may_regularise = true;
   app.add_flag("--certify", t.certify, "Prove a bound of the error.");
   app.add_option("--accuracy", t.accuracy, "normal, or high: 113-bit arithmetic where f64 does not do.")
       ->check(CLI::IsMember({"normal", "high"}));
@@ -75,7 +78,7 @@ void add_spectrum(Report& r, const Told& t) {
   const double largest = r.sigma.size() ? astype(r.sigma, f64).at(0).item<double>() : 0;
   const double longest = static_cast<double>(std::max(a.shape().end()[-1], a.shape().end()[-2]));
   const double eps = 2 * linalg::round_off(is_floating(a.dtype()) ? a.dtype() : f64);
-  r.threshold = std::max(t.atol, largest * (t.rtol >= 0 ? t.rtol : t.atol > 0 ? 0 : longest * eps));
+  r.threshold = std::max(t.atol, largest * t.rtol.value_or(t.atol > 0 ? 0 : longest * eps));
 }
 
 // The score that the rule minimises over λ, with the λ that was taken.
@@ -110,12 +113,17 @@ void add_ridge_curve(Report& r, const Told& t, const Tensor& b) {
 
 // With --if-ill raise, trouble leaves no data; the words say what is wrong.
 void refuse_data(Report& r, const Told& t) {
-  bool bad = false;
-  for (std::int64_t i = 0; i < r.diagnosis.size(); ++i)
+  bool bad = false, finite = true;
+  for (std::int64_t i = 0; i < r.diagnosis.size(); ++i) {
     bad = bad || r.diagnosis.status(i) >= linalg::Status::singular;
+    finite = finite && r.diagnosis.status(i) != linalg::Status::nonfinite_input;
+  }
   if (!bad || t.if_ill != "raise") return;
   r.value = {};
-  r.words = "No result is given: use --if-ill pinv, --ridge auto, or --if-ill nan to keep the other members.";
+  r.words = "No result is given";
+  if (t.may_regularise && finite)
+    r.words += ": use --if-ill pinv, --ridge auto, or --if-ill nan to keep the other members";
+  r.words += ".";
 }
 
 template <class Result>
@@ -145,6 +153,7 @@ int run_inv(const Told& t) {
   Matrix a = read_matrix(t.a, t.names);
   auto result = linalg::diagnosed::inv(a.values, {.if_ill = t.if_ill,
                                                   .ridge = t.ridge_setting(),
+                                                  .noise = t.noise,
                                                   .certify = t.certify,
                                                   .names = labels(a),
                                                   .accuracy = t.accuracy});
@@ -168,13 +177,13 @@ int run_lstsq(const Told& t) {
   Matrix a = read_matrix(t.a, t.names);
   const Tensor b = read_data(t.b);
   auto result = linalg::diagnosed::lstsq(
-      a.values, b, {.rtol = t.relative(), .atol = t.atol, .ridge = t.ridge_setting(), .noise = t.noise});
+      a.values, b, {.rtol = t.rtol, .atol = t.atol, .ridge = t.ridge_setting(), .noise = t.noise});
   return finish("lstsq", std::move(a), result, t, b);
 }
 
 int run_pinv(const Told& t) {
   Matrix a = read_matrix(t.a, t.names);
-  auto result = linalg::diagnosed::pinv(a.values, {.rtol = t.relative(), .atol = t.atol});
+  auto result = linalg::diagnosed::pinv(a.values, {.rtol = t.rtol, .atol = t.atol});
   return finish("pinv", std::move(a), result, t);
 }
 
@@ -195,7 +204,7 @@ int run_cond(const Told& t) {
 
 int run_rank(const Told& t) {
   Matrix a = read_matrix(t.a, t.names);
-  return finish("rank", a, linalg::diagnosed::matrix_rank(a.values, {.rtol = t.relative(), .atol = t.atol}), t);
+  return finish("rank", a, linalg::diagnosed::matrix_rank(a.values, {.rtol = t.rtol, .atol = t.atol}), t);
 }
 
 }  // namespace

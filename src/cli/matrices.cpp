@@ -115,6 +115,7 @@ std::string facts(const Report& r) {
   if (!std::isnan(m.backward_error)) line(out, "residual", few_digits(m.backward_error));
   if (!m.structure.empty()) line(out, "structure", m.structure + ", by " + m.method);
   if (!m.dependent.empty()) line(out, "dependent", m.dependent);
+  if (!m.dependent_columns.empty()) line(out, "", m.dependent_columns);
   if (m.null_vector.defined()) line(out, "null vector", vector_text(r, m.null_vector));
   return out;
 }
@@ -145,7 +146,13 @@ Matrix read_matrix(const std::string& file, const std::string& names) {
   } else {
     m.values = load(path);
   }
-  if (!names.empty()) m.names = split(names);
+  if (!names.empty()) {
+    m.names = split(names);
+    const std::int64_t columns = m.values.ndim() ? m.values.shape().back() : 0;
+    if (static_cast<std::int64_t>(m.names.size()) != columns)
+      raise<ArgumentError>("WP-ARG-001", "--names",
+                           say("one name per column; got ", m.names.size(), " for ", columns, "."));
+  }
   return m;
 }
 

@@ -2,6 +2,7 @@
 // complex128.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -80,6 +81,12 @@ template <class T>
 Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, const Survey<T>& survey);
 template <class T>
 bool needs_scaling(std::int64_t m, std::int64_t n, const Survey<T>& survey);
+// General, n × n: no element of the result exceeds 1, and n of them, one in every row and column, are in [1/2, 1): a
+// heaviest matching (Olschowka & Neumaier 1996; Duff & Koster 2001). It sees through zeros, which hide from the
+// largest elements what rows and columns weigh. None: no such n elements are there, A is singular whatever its
+// numbers are. O(n³) at worst.
+template <class T>
+std::optional<Equilibration> equilibrate_by_matching(std::int64_t n, View<T> a);
 // 2^e · A has its largest element in [1/2, 1); 0 for A = 0.
 template <class T>
 int prescale_exponent(std::int64_t m, std::int64_t n, View<T> a);

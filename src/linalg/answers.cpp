@@ -79,9 +79,21 @@ Verdict System<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool a
 template <class T>
 Verdict System<T>::first_solve(std::int64_t columns, kernels::MutableView<T> x) {
   if (banded_ || !factored()) return solve(columns, x);
-  if (n_ > 0 && columns > 0) return answer(columns, x, false, [&] { solve_and_estimate(columns, x); });
-  solve_and_estimate(0, x);
-  return verdict_;
+  if (n_ == 0 || columns == 0) {
+    solve_and_estimate(0, x);
+    scale_again();
+    return verdict_;
+  }
+  kernels::Buffer<T> b(n_ * columns);
+  const auto each = [&](auto&& f) {
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) f(b.data()[i * columns + j], x.data[i * x.rows + j * x.columns]);
+  };
+  each([](T& kept, const T& given) { kept = given; });
+  const Verdict first = answer(columns, x, false, [&] { solve_and_estimate(columns, x); });
+  if (!scale_again()) return first;
+  each([](const T& kept, T& given) { given = kept; });
+  return solve(columns, x);
 }
 
 template <class T>

@@ -14,8 +14,8 @@
 namespace wp::linalg {
 namespace {
 
-constexpr std::array<std::string_view, 7> statuses{"ok",      "ill_conditioned", "singular", "nonfinite_input",
-                                                   "not_spd", "not_converged",   "undefined"};
+constexpr std::array<std::string_view, 8> statuses{
+    "ok", "ill_conditioned", "overflow", "singular", "nonfinite_input", "not_spd", "not_converged", "undefined"};
 constexpr std::array<std::string_view, 7> structures{
     "general", "symmetric", "positive definite", "banded", "lower triangular", "upper triangular", "diagonal"};
 constexpr std::array<std::string_view, 11> methods{"none", "LU",    "Cholesky", "LDLᵀ",        "substitution", "SVD",
@@ -91,6 +91,7 @@ nlohmann::ordered_json member_json(const Member& m) {
           {"growth", number(m.growth)},
           {"null_vector", list(m.null_vector)},
           {"dependent", m.dependent},
+          {"dependent_columns", m.dependent_columns},
           {"clusters", clusters},
           {"value_error", list(m.value_error)},
           {"vector_error", list(m.vector_error)},
@@ -123,7 +124,7 @@ bool Diagnosis::ok() const {
 std::int64_t Diagnosis::worst() const {
   const auto& all = state_of(*this).verdicts;
   const auto digits = [](const Verdict& v) {
-    return v.status >= Status::singular || std::isnan(v.digits) ? -1 : v.digits;
+    return v.status >= Status::overflow || std::isnan(v.digits) ? -1 : v.digits;
   };
   const auto at = std::min_element(all.begin(), all.end(),
                                    [&](const Verdict& a, const Verdict& b) { return digits(a) < digits(b); });

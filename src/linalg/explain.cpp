@@ -151,8 +151,8 @@ std::string brief(double v) {
 }
 
 template <class T>
-std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance,
-                           std::string_view kind, const std::vector<std::string>& labels) {
+std::string nearly_dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance,
+                                  std::string_view kind, const std::vector<std::string>& labels) {
   if (m > kLargest || n > kLargest) return {};
   const Rows<T> rows(m, n, a);
   const auto label = [&](std::size_t i) { return i < labels.size() ? labels[i] : say(kind, ' ', i); };
@@ -168,11 +168,11 @@ std::string dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, d
       continue;
     }
     const std::vector<Term<T>> terms = few_terms(rows, k, rows.row[k], tolerance);
-    if (terms.empty()) return say(label(k), " is a combination of the ", kind, "s before it");
+    if (terms.empty()) return say(label(k), " ≈ a combination of the ", kind, "s before it");
     std::string text;
     for (const Term<T>& t : terms)
       text += term_text(times_power(t.factor, rows.scale[k] - rows.scale[t.row]), label(t.row), text.empty());
-    return say(label(k), " = ", text);
+    return say(label(k), " ≈ ", text);
   }
   return {};
 }
@@ -195,10 +195,10 @@ std::string exactly_dependent_rows(std::int64_t m, std::int64_t n, kernels::View
   return say(label(found->row), " = ", text);
 }
 
-#define WP_INSTANTIATE(T)                                                                                     \
-  template std::string dependent_rows(std::int64_t, std::int64_t, kernels::View<T>, double, std::string_view, \
-                                      const std::vector<std::string>&);                                       \
-  template std::string exactly_dependent_rows(std::int64_t, std::int64_t, kernels::View<T>, std::string_view, \
+#define WP_INSTANTIATE(T)                                                                                            \
+  template std::string nearly_dependent_rows(std::int64_t, std::int64_t, kernels::View<T>, double, std::string_view, \
+                                             const std::vector<std::string>&);                                       \
+  template std::string exactly_dependent_rows(std::int64_t, std::int64_t, kernels::View<T>, std::string_view,        \
                                               const std::vector<std::string>&);
 WP_INSTANTIATE(double)
 WP_INSTANTIATE(complex128)

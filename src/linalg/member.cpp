@@ -66,10 +66,21 @@ void explain(const Diagnosis::State& s, std::int64_t member, Member& m) {
   const Tensor a = matrix_of<T>(s, member);
   const std::int64_t rows = a.shape()[0], columns = a.shape()[1];
   const kernels::View<T> view{reinterpret_cast<const T*>(a.node()->data), columns, 1};
-  if (m.exactly_singular) m.dependent = exactly_dependent_rows<T>(rows, columns, view, "row", s.names);
-  if (!m.dependent.empty()) return;
-  const double tolerance = std::max(1e-13, 8 * round_off(s.matrix.dtype()) * static_cast<double>(columns));
-  m.dependent = dependent_rows<T>(rows, columns, view, tolerance, "row", s.names);
+  bool hermitian = rows == columns;
+  for (std::int64_t i = 0; i < rows && hermitian; ++i)
+    for (std::int64_t j = 0; j <= i && hermitian; ++j)
+      hermitian = view.data[i * columns + j] == conjugate(view.data[j * columns + i]);
+  const double tolerance =
+      std::max(1e-13, 8 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns)));
+  const auto relation = [&](kernels::View<T> lines, std::string_view kind, const std::vector<std::string>& names) {
+    std::string exact;
+    const bool turned = lines.rows != columns;
+    const std::int64_t count = turned ? columns : rows, each = turned ? rows : columns;
+    if (m.exactly_singular) exact = exactly_dependent_rows<T>(count, each, lines, kind, names);
+    return exact.empty() ? nearly_dependent_rows<T>(count, each, lines, tolerance, kind, names) : exact;
+  };
+  m.dependent = relation(view, "row", hermitian ? s.names : std::vector<std::string>());
+  if (!hermitian) m.dependent_columns = relation(view.transposed(), "column", s.names);
 }
 
 std::string sentence(const Diagnosis::State& s, const Member& m) {
@@ -130,6 +141,7 @@ std::string complaint(const Diagnosis::State& s, const Member& m) {
     case Status::not_spd: return "is not positive definite.";
     case Status::not_converged: return "did not converge.";
     case Status::undefined: return "has no such function.";
+    case Status::overflow: return "has an answer beyond the range of its dtype.";
     case Status::ill_conditioned:
       return say("is ill-conditioned: rcond ", few_digits(m.rcond), "; about ", std::lround(std::floor(m.digits)),
                  " digits of the answer can be vouched for.");
@@ -140,9 +152,11 @@ std::string complaint(const Diagnosis::State& s, const Member& m) {
                ", and the corrections of the answer do not shrink. No digit of it can be vouched for.");
   out = say("is singular to working precision: rcond ", few_digits(m.rcond), " < ", few_digits(s.threshold));
   out += m.exactly_singular ? " (exactly singular)." : ".";
-  if (!m.dependent.empty()) {
-    std::string text = m.dependent;
-    if (text[0] >= 'a' && text[0] <= 'z' && s.names.empty()) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  for (const std::string* told : {&m.dependent, &m.dependent_columns}) {
+    if (told->empty()) continue;
+    std::string text = *told;
+    for (const std::string_view kind : {"row ", "column "})  // a label keeps its case
+      if (text.starts_with(kind)) text[0] = static_cast<char>(text[0] - 'a' + 'A');
     out += "\n  " + text + ".";
   }
   return out + " No digit of an answer would be right.";

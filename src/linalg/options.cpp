@@ -86,6 +86,9 @@ Ridge ridge_of(const Call& c, std::size_t first) {
     if (ridge.is_number()) r.given = amount(c, first);
   }
   r.noise = amount(c, first + 1);
+  if (r.rule == RidgeRule::discrepancy && r.noise == 0)
+    refuse<ArgumentError>("WP-ARG-002", "ridge = \"discrepancy\" needs the noise of b.",
+                          "Give noise = the norm of the noise, or use ridge = \"gcv\".");
   return r;
 }
 
@@ -107,7 +110,9 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
           refine_attr(),
           {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},
           digits_attr(),
-          {.name = "names", .type = AttrType::texts, .doc = "Labels of the rows and columns, for messages."},
+          {.name = "names",
+           .type = AttrType::texts,
+           .doc = "Labels of the columns, for messages; of a symmetric matrix also of the rows."},
           {.name = "accuracy",
            .type = AttrType::text,
            .fallback = "normal",

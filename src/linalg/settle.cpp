@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/member.hpp"
+#include "linalg/solving.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/context.hpp"
 
@@ -29,20 +31,32 @@ std::string which(const Diagnosis::State& s, std::int64_t member, std::int64_t b
   return out + " ";
 }
 
+// The elements of an argument that belong to a member: all of a vector, or of what has no batch.
+struct Span {
+  std::int64_t first, count;
+};
+Span part_of(const Tensor& t, std::int64_t member, const Dims& batch) {
+  if (t.ndim() < 3) return {0, t.size()};
+  const Dims own = batch_of(t);
+  const std::int64_t each = t.shape()[t.shape().size() - 2] * t.shape().back();
+  return {own_member(member, batch, own) * each, each};
+}
+
 // The first non-finite element of an argument, its count, and where it was made if an op made it.
-std::string nonfinite_text(const Call& c) {
+std::string nonfinite_text(const Call& c, const Dims& batch, std::int64_t member) {
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Tensor& t = c.in[i];
     if (!t.defined()) continue;
+    const Span part = part_of(t, member, batch);
     std::int64_t first = -1, count = 0;
-    for (std::int64_t e = 0; e < t.size(); ++e)
+    for (std::int64_t e = part.first; e < part.first + part.count; ++e)
       if (nonfinite_at(t, e)) {
         if (first < 0) first = e;
         ++count;
       }
     if (count == 0) continue;
-    std::string out = say(c.op.params[i].name, unravel(first, t.shape()), " is ", text_at(t, first), " (", count,
-                          " of ", plural(t.size(), "element"), count == 1 ? " is" : " are", " not finite).");
+    std::string out = say(c.op.param(i).name, unravel(first, t.shape()), " is ", text_at(t, first), " (", count,
+                          " of ", plural(part.count, "element"), count == 1 ? " is" : " are", " not finite).");
     const Note* const note = t.node()->note.get();
     if (const Origin* const o = note ? note->of(first, true) : nullptr) {
       out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
@@ -67,8 +81,8 @@ Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, st
   }
   const std::int64_t first = f.members.front();
   if (trouble.status == Status::nonfinite_input) {
-    f.message =
-        s.verdicts.size() == 1 ? nonfinite_text(c) : which(s, first, f.count) + "is not finite: " + nonfinite_text(c);
+    const std::string text = nonfinite_text(c, s.batch, first);
+    f.message = s.verdicts.size() == 1 ? text : which(s, first, f.count) + "is not finite: " + text;
     f.advice = "Look at the data that came in, or mask it before.";
     return f;
   }
@@ -78,6 +92,29 @@ Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, st
   f.threshold = s.threshold;
   f.advice = advice;
   return f;
+}
+
+// Answers have the digits of their dtype at most, and no answer is not finite in silence.
+void consider_dtype(const Call& c, Diagnosis::State& s, bool finite_answers) {
+  const auto members = static_cast<std::int64_t>(s.verdicts.size());
+  for (std::size_t k = 0; k < c.out.size(); ++k) {
+    const Tensor& y = c.out[k];
+    if (!is_floating(y.dtype()) || members == 0) continue;
+    const double u = round_off(y.dtype());
+    for (Verdict& v : s.verdicts) {
+      if (v.digits > -std::log10(u)) v.digits = -std::log10(u);
+      if (v.forward_error < u) v.forward_error = u;
+    }
+    if (!finite_answers || !kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) continue;
+    const std::int64_t each = y.size() / members;
+    for (std::int64_t e = 0; e < y.size(); ++e) {
+      Verdict& v = s.verdicts[static_cast<std::size_t>(e / each)];
+      if (v.status > Status::ill_conditioned || !nonfinite_at(y, e)) continue;
+      v.status = Status::overflow;
+      v.reason = say("has an answer beyond the range of ", y.dtype(), ": element ", unravel(e, y.shape()), " is ",
+                     text_at(y, e), ".");
+    }
+  }
 }
 
 // Answers of good members that are beyond the range of the dtype, in one result.
@@ -90,7 +127,7 @@ void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t outpu
   f.step = context().step;
   std::int64_t first = -1;
   for (std::int64_t e = 0; e < y.size(); ++e)
-    if (s.verdicts[static_cast<std::size_t>(e / each)].status <= Status::ill_conditioned && nonfinite_at(y, e)) {
+    if (s.verdicts[static_cast<std::size_t>(e / each)].status == Status::overflow && nonfinite_at(y, e)) {
       if (first < 0) first = e;
       ++f.count;
     }
@@ -107,13 +144,20 @@ void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t outpu
 
 void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
             bool finite_answers) {
-  std::array<bool, 7> seen{};
-  for (const Verdict& v : state->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
+  consider_dtype(c, *state, finite_answers);
+  std::array<bool, 8> seen{};
+  for (std::size_t i = 0; i < state->verdicts.size(); ++i) {
+    Verdict& v = state->verdicts[i];
+    seen[static_cast<std::size_t>(v.status)] = true;
+    if (v.status == Status::nonfinite_input && v.reason.empty())
+      v.reason = "is not finite: " + nonfinite_text(c, state->batch, static_cast<std::int64_t>(i));
+  }
   const Diagnosis d(std::move(state));
   c.beside().diagnosis = d;
   keep_conditions(c);
   if (c.diagnosed) return;
-  for (std::size_t i = 0; i < c.out.size() && finite_answers; ++i) report_overflow(c, *d.state(), i);
+  for (std::size_t i = 0; i < c.out.size() && seen[static_cast<std::size_t>(Status::overflow)]; ++i)
+    report_overflow(c, *d.state(), i);
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
     Finding f = finding_of(c, d, trouble, advice);

@@ -76,9 +76,9 @@ void Spectral<T>::apply(const std::vector<double>& filter, std::int64_t columns,
 }
 
 template <class T>
-std::vector<double> Spectral<T>::truncated(double threshold) const {
+std::vector<double> Spectral<T>::truncated(double threshold, int e) const {
   std::vector<double> out;
-  for (const double s : sigma_) out.push_back(s > threshold ? 1 / s : 0);
+  for (const double s : sigma_) out.push_back(s > threshold ? 1 / std::ldexp(s, -e) : 0);
   return out;
 }
 

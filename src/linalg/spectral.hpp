@@ -35,8 +35,8 @@ class Spectral {
   // X (n × columns) = V·diag(filter)·Uᴴ·B, B m × columns.
   void apply(const std::vector<double>& filter, std::int64_t columns, kernels::View<T> b,
              kernels::MutableView<T> x) const;
-  // 1/σ where σ > threshold, else 0.
-  std::vector<double> truncated(double threshold) const;
+  // 2^e/σ where σ > threshold, else 0.
+  std::vector<double> truncated(double threshold, int e = 0) const;
   // σ/(σ² + λ), without overflow of the squares.
   std::vector<double> tikhonov(double ridge) const;
   // λ by the rule, from one or more right-hand sides; from none (an inverse) automatic is √u·σ₁². `noise`: for the

@@ -46,7 +46,9 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options, Es
   }
   look();
   factor(scale(survey));
-  if (factored() && when == Estimate::now) solve_and_estimate(0, {nullptr, 1, 1});
+  if (!factored() || when != Estimate::now) return;
+  solve_and_estimate(0, {nullptr, 1, 1});
+  scale_again();
 }
 
 // The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian
@@ -116,6 +118,38 @@ std::optional<typename kernels::Survey<T>::Norms> System<T>::scale(const kernels
   columns_ = std::move(scaling.columns);
   kernels::scale<T, T>(n_, n_, a_, rows_.data(), columns_.data(), factors_.data());
   return std::nullopt;
+}
+
+// A matrix with zeros may look singular only because its largest elements do not show what its rows and columns
+// weigh. Returns whether it has been factored anew, with scales that do.
+template <class T>
+bool System<T>::scale_again() {
+  constexpr std::int64_t kLargest = 1000;  // rows beyond which the search would take longer than the factors
+  const bool triangular = verdict_.method == Method::substitution;
+  if (banded_ || triangular || verdict_.exactly_singular || n_ > kLargest || !suspect<T>(n_, verdict_.rcond))
+    return false;
+  std::optional<kernels::Equilibration> by = kernels::equilibrate_by_matching<T>(n_, a_);
+  if (!by || (by->rows == rows_ && by->columns == columns_)) return false;
+  const bool symmetric = verdict_.structure == Structure::spd || verdict_.structure == Structure::symmetric;
+  for (std::size_t i = 0; i < by->rows.size() && symmetric; ++i)
+    by->rows[i] = by->columns[i] = (by->rows[i] + by->columns[i]) >> 1;
+  const double before = verdict_.rcond;
+  const auto factor_with = [&](std::vector<int> rows, std::vector<int> columns) {
+    rows_ = std::move(rows);
+    columns_ = std::move(columns);
+    std::vector<int> none(static_cast<std::size_t>(n_), 0);
+    kernels::scale<T, T>(n_, n_, a_, rows_.empty() ? none.data() : rows_.data(),
+                         columns_.empty() ? none.data() : columns_.data(), factors_.data());
+    zero_pivot_ = false;
+    verdict_.status = Status::ok;
+    factor(std::nullopt);
+    if (factored()) solve_and_estimate(0, {nullptr, 1, 1});
+  };
+  std::vector<int> old_rows = rows_, old_columns = columns_;
+  factor_with(std::move(by->rows), std::move(by->columns));
+  if (factored() && verdict_.rcond >= before) return true;
+  factor_with(std::move(old_rows), std::move(old_columns));
+  return false;
 }
 
 template <class T>

@@ -68,6 +68,7 @@ class System {
   void solve_and_estimate(std::int64_t columns, kernels::MutableView<T> x);
   void estimate(const kernels::Starts<T>& solved);
   void judge();
+  bool scale_again();
   bool side_by_side(std::int64_t columns) const;
   void substitute_few(std::int64_t columns, kernels::MutableView<T> x, T* lines) const;
   void substitute_right_sides(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;

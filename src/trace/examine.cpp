@@ -129,7 +129,7 @@ std::string first_look(const Examined& p) {
 
 }  // namespace
 
-Examined examine(Flight flight, const Surroundings& here) {
+Examined examine(Flight flight, const Surroundings& here, Lines lines) {
   Examined p{.flight = std::move(flight)};
   p.verdict = judge(p.flight, here);
   find_thread(p);
@@ -137,7 +137,7 @@ Examined examine(Flight flight, const Surroundings& here) {
   find_trends(p);
   if (p.flight.crash) {
     Symbols symbols(p.flight.crash->maps, p.flight.began);
-    p.stack = symbols.resolve(p.flight.crash->frames);
+    p.stack = symbols.resolve(p.flight.crash->frames, lines);
     p.remarks = symbols.remarks();
   }
   p.look_first = first_look(p);

@@ -171,7 +171,8 @@ Postmortem::Postmortem(const std::string& path) : path_(path) {
   for (const std::string& file : trace::recordings(path)) {
     trace::Flight flight = trace::read_flight(file);
     const trace::Surroundings here = trace::look_around(flight);
-    all_.push_back(std::make_shared<const trace::Examined>(trace::examine(std::move(flight), here)));
+    all_.push_back(
+        std::make_shared<const trace::Examined>(trace::examine(std::move(flight), here, trace::Lines::known)));
   }
 }
 

@@ -25,7 +25,7 @@ struct Examined {
   std::vector<std::string> remarks;
   std::string look_first;
 };
-Examined examine(Flight flight, const Surroundings& here);
+Examined examine(Flight flight, const Surroundings& here, Lines lines = Lines::none);
 
 // The report that a person reads: `last` calls per thread.
 std::string report_text(const Examined& p, std::size_t last);

@@ -147,7 +147,7 @@ const Symbols::Object& Symbols::object(const std::string& path) {
   return *slot;
 }
 
-std::vector<Frame> Symbols::resolve(const std::vector<std::uint64_t>& addresses) {
+std::vector<Frame> Symbols::resolve(const std::vector<std::uint64_t>& addresses, Lines lines) {
   std::vector<Frame> out;
   std::vector<std::uint64_t> in_object(addresses.size(), ~std::uint64_t{0});
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -170,7 +170,7 @@ std::vector<Frame> Symbols::resolve(const std::vector<std::uint64_t>& addresses)
     }
     out.push_back(std::move(f));
   }
-  find_lines(out, in_object);
+  if (lines == Lines::known) find_lines(out, in_object);
   return out;
 }
 

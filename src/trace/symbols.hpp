@@ -16,13 +16,15 @@ struct Frame {
   std::string text() const;               // "wp::matmul(…) + 0x1f (libwellposed.so.0.1)"
 };
 
+enum class Lines : std::uint8_t { none, known };  // of source; known: another program is asked, which takes a while
+
 class Symbols {
  public:
   // maps: lines of /proc/PID/maps. `began`: objects changed later than this (seconds since 1970) are not trusted.
   Symbols(const std::string& maps, double began);
   ~Symbols();
   // Innermost first; the others hold return addresses, which lie behind the call.
-  std::vector<Frame> resolve(const std::vector<std::uint64_t>& addresses);
+  std::vector<Frame> resolve(const std::vector<std::uint64_t>& addresses, Lines lines);
   const std::vector<std::string>& remarks() const noexcept { return remarks_; }
 
  private:

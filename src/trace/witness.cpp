@@ -125,7 +125,8 @@ inline void put_call(Local& l, std::uint64_t sequence, const Call& c, std::int64
 [[gnu::noinline]] void put_unseen(Local& l, std::uint64_t sequence, const Call& c, std::int64_t step,
                                   std::uint64_t names, std::size_t inputs) noexcept {
   FactWords facts[kInputs];
-  for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) describe(c.in[i], facts[i], false);
+  for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i)
+    describe(c.in[i], facts[i], c.in[i].defined() && !c.in[i].node()->borrowed);
   put_call(l, sequence, c, step, names, facts, inputs);
 }
 

@@ -97,6 +97,38 @@ TEST(LinalgProperty, NoAlarmOnMatricesThatAreOnlyBadlyScaled) {
   }
 }
 
+// Zeros hide from the largest elements what rows and columns weigh.
+TEST(LinalgProperty, NoAlarmOnBadlyScaledMatricesWithZeros) {
+  std::mt19937 g(17);
+  for (int t = 0; t < 600; ++t) {
+    const std::int64_t n = 2 + static_cast<std::int64_t>(g() % 5);
+    const int spread = t % 3 == 0 ? 12 : t % 3 == 1 ? 16 : 30;
+    std::vector<double> a(static_cast<std::size_t>(n * n)), b = vector(n, g);
+    for (double& v : a) v = static_cast<double>(g() % 5) - 2;
+    if (rationals::rank(n, n, a.data(), n, 1) < n) continue;
+    const auto power = [&] {
+      return std::pow(10.0, static_cast<double>(g() % static_cast<unsigned>(2 * spread + 1)) - spread);
+    };
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double row = power(), column = power();
+      for (std::int64_t j = 0; j < n; ++j) {
+        a[static_cast<std::size_t>(i * n + j)] *= row;
+        a[static_cast<std::size_t>(j * n + i)] *= column;
+      }
+      b[static_cast<std::size_t>(i)] *= row;
+    }
+    const auto x = linalg::diagnosed::solve(Tensor::from(a, {n, n}), Tensor::from(b, {n}));
+    ASSERT_EQ(x.diagnosis.status(), Status::ok) << "trial " << t << '\n' << x.diagnosis;
+    const auto inverse = linalg::diagnosed::inv(Tensor::from(a, {n, n}));
+    ASSERT_EQ(inverse.diagnosis.status(), Status::ok) << "trial " << t << '\n' << inverse.diagnosis;
+    std::vector<double> identity(static_cast<std::size_t>(n * n));
+    for (std::int64_t i = 0; i < n; ++i) identity[static_cast<std::size_t>(i * n + i)] = 1;
+    ASSERT_LE(true_error(n, n, a, identity, inverse.value), 1e-12) << "trial " << t;
+  }
+  const auto f = linalg::diagnosed::inv(Tensor{{0.0, 1e17, 1e-18}, {-1e-31, 0.0, -2e-50}, {0.0, -1e4, 0.0}});
+  EXPECT_EQ(f.diagnosis.status(), Status::ok) << f.diagnosis;
+}
+
 TEST(LinalgProperty, SmallSinglePrecisionSystemsAreRightTo1eMinus6UpToCondition1e10) {
   std::mt19937 g(8);
   for (int t = 0; t < 40; ++t) {
@@ -186,13 +218,49 @@ TEST(LinalgProperty, DeterminantsAndNormsSurviveTheEndsOfTheRange) {
   }
 }
 
-TEST(LinalgProperty, DependenciesAreNamedInTheUsersLabels) {
-  const Tensor a{{2.0, 1.0, 4.0}, {2.4, 1.2, 4.8}, {1.0, 1.0, 1.0}};
+std::string complaint_of(const Tensor& a, const std::vector<std::string>& names) {
   try {
-    (void)linalg::inv(a, {.names = std::vector<std::string>{"MSFT", "AAPL", "GOOG"}});
-    FAIL() << "inverted a singular matrix";
+    (void)linalg::inv(a, {.names = names});
+    return "inverted";
   } catch (const SingularMatrix& e) {
-    EXPECT_NE(std::string(e.what()).find("AAPL = 1.2 × MSFT"), std::string::npos) << e.what();
+    return e.what();
+  }
+}
+TEST(LinalgProperty, DependenciesOfColumnsAreNamedInTheUsersLabelsAndThoseOfRowsByNumber) {
+  const Tensor a{{2.0, 2.4, 1.0}, {1.0, 1.2, 1.0}, {4.0, 4.8, 1.0}};
+  const std::string told = complaint_of(a, {"MSFT", "AAPL", "GOOG"});
+  EXPECT_NE(told.find("AAPL = 1.2 × MSFT"), std::string::npos) << told;
+  EXPECT_NE(told.find("Row 2 = "), std::string::npos) << told;
+  const std::string table = complaint_of(Tensor{{1.0, 2.0}, {3.0, 6.0}}, {"x", "y"});
+  EXPECT_NE(table.find("y = 2 × x"), std::string::npos) << table;
+  EXPECT_NE(table.find("Row 1 = 3 × row 0"), std::string::npos) << table;
+  const std::string covariance = complaint_of(Tensor{{4.0, 2.0}, {2.0, 1.0}}, {"x", "y"});
+  EXPECT_NE(covariance.find("y = 0.5 × x"), std::string::npos) << covariance;
+}
+TEST(LinalgProperty, WhatIsOnlyNearlyDependentIsNotCalledEqual) {
+  const auto d = linalg::diagnosed::inv(Tensor{{1.0, 1.0}, {1.0, 1.0 + 0x1p-52}}, {.if_ill = "nan"}).diagnosis;
+  ASSERT_FALSE(d[0].exactly_singular);
+  EXPECT_EQ(d[0].dependent, "row 1 ≈ row 0");
+}
+
+TEST(Diagnosis, OfWhatIsNotFiniteNamesTheFirstEntryAndTheCount) {
+  const double nan = std::nan("");
+  const auto one = linalg::diagnosed::inv(Tensor{{1.0, nan}, {nan, 1.0}}).diagnosis;
+  EXPECT_NE(one[0].message.find("x[0, 1] is nan (2 of 4 elements are not finite)"), std::string::npos) << one;
+  const auto right = linalg::diagnosed::solve(Tensor{{1.0, 0.0}, {0.0, 1.0}}, Tensor{1.0, nan}).diagnosis;
+  EXPECT_NE(right[0].message.find("x2[1] is nan (1 of 2 elements is not finite)"), std::string::npos) << right;
+  const auto batch =
+      linalg::diagnosed::inv(Tensor{{{1.0, 0.0}, {0.0, 1.0}}, {{1.0, 0.0}, {HUGE_VAL, 1.0}}}).diagnosis;
+  EXPECT_EQ(batch.status(0), Status::ok);
+  EXPECT_NE(batch[1].message.find("x[1, 1, 0] is inf (1 of 4 elements is not finite)"), std::string::npos) << batch;
+}
+
+TEST(Diagnosis, DigitsAreThoseOfTheAnswersDtype) {
+  for (const DType d : {f16, bf16, f32, f64}) {
+    const Tensor a = astype(Tensor{{4.0, 1.0}, {2.0, 3.0}}, d);
+    const auto x = linalg::diagnosed::solve(a, astype(Tensor{1.0, 2.0}, d), {.certify = true}).diagnosis;
+    EXPECT_LE(x[0].digits, -std::log10(finfo(d).eps / 2)) << name(d);
+    EXPECT_GE(x[0].forward_error, finfo(d).eps / 2) << name(d);
   }
 }
 

@@ -17,7 +17,7 @@ PROGRAMS = {
                    r"x1 = 2, x2\[5, 0\] = -2\.5\d+e\+38", r"the gradient grows by a factor of 1\.747 per step"),
     "bad_row": (r"first read by take", "scope train", r"example\.cpp:22", "column 4", "= nan", "data row 7311"),
     "exp_overflow": (r"Source: exp\[", "scope softmax", r"example\.cpp:8", r"exp\[17, 2\]", r"x\[17, 2\] = 900", "features row 17"),
-    "index_out_of_range": (r"take: indices", "scope embed", r"example\.cpp:14", r"indices\[1\]", r"= 1000 .* length 1000",
+    "index_out_of_range": (r"take: indices", "scope embed", r"example\.cpp:13", r"indices\[1\]", r"= 1000 .* length 1000",
                            "tokens row 2, column 1 = 1000"),
     "killed_in_training": (r"The call in flight\n  matmul", r"in train/layer1", r"matmul at example\.cpp:2\d", r"rows 448 to 511",
                            r"input 1  f32 \[16, 4\], 8 sampled in", r"is borrowed memory: does its lender still hold it\?"),

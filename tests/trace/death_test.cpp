@@ -133,11 +133,9 @@ TEST_F(Deaths, OfMemoryThatItsOwnerTookAwayNameTheInput) {
 }
 
 TEST_F(Deaths, HaveLinesInTheirStacksWhereTheObjectHasThem) {
-  const Examined p = after("segv");
-  const bool known = std::any_of(p.stack.begin(), p.stack.end(), [](const wp::trace::Frame& f) {
-    return f.line.starts_with("record_worker.cpp:") && f.text().ends_with(f.line);
-  });
-  EXPECT_TRUE(known) << wp::trace::report_text(p, 3);
+  (void)after("segv");
+  const std::string told = wp::postmortem(path("run.wpr")).text();
+  EXPECT_NE(told.find("inside_op(void (*)()) at record_worker.cpp:"), std::string::npos) << told;
 }
 
 TEST_F(Deaths, SeeValuesGrowInAScope) {

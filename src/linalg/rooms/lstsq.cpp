@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
+#include "linalg/augmented.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
@@ -74,17 +75,18 @@ struct Minimiser {
     const bool balance = kept.spectral(member, s.m, s.n, a, [&](const Spectral<T>& svd) {
       v.status = svd.status();
       if (v.status == Status::ok && o.ridge.rule != RidgeRule::none) regularise(svd, v);
-      return v.status == Status::ok && o.ridge.rule == RidgeRule::none && solve(svd, v) == s.n && s.n > 0;
+      return v.status == Status::ok && o.ridge.rule == RidgeRule::none && solve(a, svd, v) == s.n && s.n > 0;
     });
     if (v.status != Status::ok || o.ridge.rule != RidgeRule::none) return v;
     if (balance)
       kept.balanced(member, s.m, s.n, a, [&](const Balanced<T>& again) {
         if (!again.svd || !again.svd->converged() || rank(*again.svd) != s.n) return;
-        solve(*again.svd, v);
-        const std::vector<int> none(static_cast<std::size_t>(s.k), 0);
+        const std::vector<int> none(static_cast<std::size_t>(std::max(s.m, s.k)), 0);
+        kernels::Buffer<T> scaled(s.m * s.n);
+        kernels::scale<T, T>(s.m, s.n, a, none.data(), again.columns.data(), scaled.data());
+        solve({scaled.data(), s.n, 1}, *again.svd, v);
         kernels::scale<T, T>(s.n, s.k, x, again.columns.data(), none.data(), x.data);
       });
-    v.forward_error = u / v.rcond;
     v.digits = digits_of(v.forward_error, u);
     v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
     if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
@@ -95,12 +97,12 @@ struct Minimiser {
   static double largest(const Spectral<T>& svd) { return svd.sigma().empty() ? 0 : svd.sigma()[0]; }
   std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(largest(svd))); }
 
-  std::int64_t solve(const Spectral<T>& svd, Verdict& v) const {
-    const std::int64_t r = rank(svd);
-    v.kept = r;
-    svd.apply(svd.truncated(o.cutoff(largest(svd))), s.k, b, x);
-    v.rcond = r > 0 ? svd.sigma()[static_cast<std::size_t>(r - 1)] / largest(svd) : 1;
-    return r;
+  std::int64_t solve(kernels::View<T> a, const Spectral<T>& svd, Verdict& v) const {
+    const Minimised found = least_squares<T>(s.m, s.n, s.k, a, svd, o.cutoff(largest(svd)), b, x);
+    v.kept = found.kept;
+    v.rcond = found.rcond;
+    v.forward_error = found.error;
+    return v.kept;
   }
   void regularise(const Spectral<T>& svd, Verdict& v) const {
     v.method = Method::ridge;

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "linalg/augmented.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
@@ -49,10 +50,12 @@ void run(const Tensor& a, const Factors* factors, Cutoff cutoff, double u, Diagn
         return;
       }
       const double least = cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0]);
-      v.kept = svd.rank(least);
-      if (v.kept > 0 && svd.sigma()[static_cast<std::size_t>(v.kept - 1)] < std::sqrt(u) * svd.sigma()[0])
-        v.rcond = scaled_rcond<T>(m, n, stack[i], v.kept);
-      svd.apply(svd.truncated(least), m, {identity.data(), m, 1}, {to, m, 1});
+      const Minimised found = least_squares<T>(m, n, m, stack[i], svd, least, {identity.data(), m, 1}, {to, m, 1});
+      v.kept = found.kept;
+      v.forward_error = found.error;
+      v.digits = digits_of(found.error, kUnit<T>);
+      v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+      if (v.kept > 0 && found.rcond < std::sqrt(u)) v.rcond = scaled_rcond<T>(m, n, stack[i], v.kept);
     });
   });
 }

@@ -1,0 +1,254 @@
+#include "linalg/augmented.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
+#include "kernels/numbers.hpp"
+#include "kernels/residual.hpp"
+#include "linalg/judgement.hpp"
+
+namespace wp::linalg {
+namespace {
+
+// Larger errors are worth improving, whatever it costs.
+constexpr double kGoodEnough = 1e-9;
+
+// The relative error of x of size `size` with a residual `rest` of b of size `given` (Wedin 1973; Higham 2002,
+// §20.1). What is zero but for rounding counts as right.
+double wedin(double u, double rcond, double most, double size, double rest, double given) {
+  const double condition = 1 / rcond, zero = 8 * u * condition * given / most;
+  if (size <= zero) return u;
+  return std::min(1.0, u * condition * (2 + (condition + 1) * (rest / most) / size));
+}
+
+}  // namespace
+
+// p: m × k, q: n × k, row-major.
+template <class T>
+struct Augmented<T>::Unknowns {
+  std::int64_t m, n, k;
+  kernels::Buffer<T> p, q;
+  Unknowns(std::int64_t rows, std::int64_t columns, std::int64_t count)
+      : m(rows), n(columns), k(count), p(std::max<std::int64_t>(m * k, 1)), q(std::max<std::int64_t>(n * k, 1)) {
+    std::fill_n(p.data(), m * k, T(0));
+    std::fill_n(q.data(), n * k, T(0));
+  }
+};
+
+template <class T>
+Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T> a, const Spectral<T>& svd)
+    : m_(std::max(rows, columns)),
+      n_(std::min(rows, columns)),
+      wide_(rows < columns),
+      exponent_(kernels::prescale_exponent<T>(rows, columns, a)),
+      own_(std::max<std::int64_t>(rows * columns, 1)),
+      adjoint_(std::max<std::int64_t>(rows * columns, 1)),
+      u_(wide_ ? svd.vh().transposed().conjugated() : svd.u()),
+      vh_(wide_ ? svd.u().transposed().conjugated() : svd.vh()) {
+  const std::vector<int> same(static_cast<std::size_t>(m_), exponent_), none(static_cast<std::size_t>(n_), 0);
+  kernels::scale<T, T>(m_, n_, wide_ ? a.transposed() : a, same.data(), none.data(), own_.data());
+  for (std::int64_t i = 0; i < m_; ++i)
+    for (std::int64_t j = 0; j < n_; ++j) {
+      T& v = own_.data()[i * n_ + j];
+      adjoint_.data()[j * m_ + i] = wide_ ? v : conjugate(v);
+      if (wide_) v = conjugate(v);
+    }
+  for (const double s : svd.sigma()) sigma_.push_back(std::ldexp(s, exponent_));
+}
+
+// c − p is kept as a sum of two numbers: nothing is rounded before it meets M q.
+template <class T>
+void Augmented<T>::residual(const Unknowns& right, const Unknowns& z, Unknowns& r) const {
+  const std::int64_t k = z.k;
+  const kernels::View<T> none{nullptr, 1, 1};
+  kernels::Buffer<T> high(std::max<std::int64_t>(m_ * k, 1)), low(std::max<std::int64_t>(m_ * k, 1));
+  for (std::int64_t e = 0; e < m_ * k; ++e) {
+    const T c = right.p.data()[e], p = z.p.data()[e], d = c - p, back = d - c;
+    high.data()[e] = d;
+    low.data()[e] = (c - (d - back)) - (p + back);  // Knuth 1969
+  }
+  kernels::residual<T>(m_, n_, k, {own_.data(), n_, 1}, {z.q.data(), k, 1}, none, {high.data(), k, 1}, r.p.data(),
+                       nullptr);
+  for (std::int64_t e = 0; e < m_ * k; ++e) r.p.data()[e] += low.data()[e];
+  kernels::residual<T>(n_, m_, k, {adjoint_.data(), m_, 1}, {z.p.data(), k, 1}, none, {right.q.data(), k, 1},
+                       r.q.data(), nullptr);
+}
+
+// With M = U Σ Vᴴ: h = Σ⁻¹ Vᴴ g, w = Uᴴ f − h; then q = V Σ⁻¹ w and p = f − U w.
+template <class T>
+void Augmented<T>::apply(Unknowns& r) const {
+  const std::int64_t k = r.k;
+  const auto divide = [&](T* rows) {
+    for (std::int64_t l = 0; l < n_; ++l)
+      for (std::int64_t j = 0; j < k; ++j) rows[l * k + j] /= static_cast<Real>(sigma_[static_cast<std::size_t>(l)]);
+  };
+  kernels::Buffer<T> w(std::max<std::int64_t>(n_ * k, 1)), h(std::max<std::int64_t>(n_ * k, 1));
+  const kernels::MutableView<T> p{r.p.data(), k, 1}, q{r.q.data(), k, 1}, wide{w.data(), k, 1}, high{h.data(), k, 1};
+  kernels::gemm<T>(n_, k, m_, u_.transposed().conjugated(), p, wide);
+  kernels::gemm<T>(n_, k, n_, vh_, q, high);
+  divide(h.data());
+  for (std::int64_t e = 0; e < n_ * k; ++e) w.data()[e] -= h.data()[e];
+  kernels::gemm<T>(m_, k, n_, u_, wide, p, simd::Into::subtract);
+  divide(w.data());
+  kernels::gemm<T>(n_, k, n_, vh_.transposed().conjugated(), wide, q);
+}
+
+template <class T>
+double Augmented<T>::size_of(const Unknowns& z, std::int64_t column) const {
+  const T* const from = wide_ ? z.p.data() : z.q.data();
+  double most = 0;
+  for (std::int64_t i = 0; i < (wide_ ? m_ : n_); ++i) {
+    const double size = size_of_number(from[i * z.k + column]);
+    if (!(size <= most)) most = size;  // a NaN stays
+    if (std::isnan(most)) break;
+  }
+  return most;
+}
+
+template <class T>
+double Augmented<T>::given(const Unknowns& right, std::int64_t column) const {
+  const T* const from = wide_ ? right.q.data() : right.p.data();
+  double sum = 0;
+  for (std::int64_t i = 0; i < (wide_ ? n_ : m_); ++i) {
+    const double size = std::abs(from[i * right.k + column]);
+    sum += size * size;
+  }
+  return std::sqrt(sum);
+}
+
+// After a correction of size δ that follows one of size Δ, about δ·δ/Δ is left; after the first, at most δ·κ·u.
+template <class T>
+double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
+  constexpr double u = kUnit<T>;
+  constexpr int kRounds = 12;
+  const double least = sigma_.back(), rate = u * sigma_[0] / least;
+  Unknowns r(m_, n_, z.k);
+  std::vector<double> last, error(static_cast<std::size_t>(z.k), 0);
+  std::vector<char> going(static_cast<std::size_t>(z.k), 1);
+  for (std::int64_t j = 0; j < z.k; ++j) last.push_back(given(right, j) / least);  // no solution is larger
+  for (int round = 0; round < kRounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
+    residual(right, z, r);
+    apply(r);
+    for (std::size_t c = 0; c < last.size(); ++c) {
+      if (!going[c]) continue;
+      const auto j = static_cast<std::int64_t>(c);
+      const double change = size_of(r, j);
+      if (!(change <= last[c] / 2)) {
+        error[c] = change > 0 || std::isnan(change) ? std::max(change, last[c]) : 0;
+        going[c] = 0;
+        continue;
+      }
+      for (std::int64_t i = 0; i < m_; ++i) z.p.data()[i * z.k + j] += r.p.data()[i * z.k + j];
+      for (std::int64_t i = 0; i < n_; ++i) z.q.data()[i * z.k + j] += r.q.data()[i * z.k + j];
+      error[c] = 2 * change * std::max(change / last[c], rate);
+      last[c] = change;
+      const double zero = u * given(right, j) / sigma_[0];
+      going[c] = error[c] > u * std::max(size_of(z, j), u * zero) ? 1 : 0;
+    }
+  }
+  double worst = u;
+  for (std::size_t c = 0; c < last.size(); ++c) {
+    const auto j = static_cast<std::int64_t>(c);
+    const double scale = std::max(size_of(z, j), u * given(right, j) / sigma_[0]);
+    const double relative = error[c] == 0 ? 0 : error[c] / scale;
+    if (!(relative <= worst)) worst = relative;
+    if (std::isnan(worst)) return 1;
+  }
+  return std::min(worst, 1.0);
+}
+
+template <class T>
+double Augmented<T>::estimated(const Unknowns& right, const Unknowns& z) const {
+  constexpr double u = kUnit<T>;
+  const double rcond = sigma_.back() / sigma_[0];
+  double worst = std::min(1.0, 2 * u / rcond);
+  for (std::int64_t j = 0; j < z.k && !wide_; ++j) {
+    double rest = 0;
+    for (std::int64_t i = 0; i < m_; ++i) rest = std::max(rest, size_of_number(z.p.data()[i * z.k + j]));
+    worst = std::max(worst, wedin(u, rcond, sigma_[0], size_of(z, j), rest, given(right, j)));
+  }
+  return worst;
+}
+
+template <class T>
+double Augmented<T>::solve(std::int64_t k, kernels::View<T> b, kernels::MutableView<T> x, bool improve) const {
+  Unknowns right(m_, n_, k), z(m_, n_, k);
+  const std::int64_t rows = wide_ ? n_ : m_, columns = wide_ ? m_ : n_;
+  T* const to = wide_ ? right.q.data() : right.p.data();
+  std::vector<int> exponents;  // of each column of B, which is brought near 1
+  for (std::int64_t j = 0; j < k; ++j) {
+    double most = 0;
+    for (std::int64_t i = 0; i < rows; ++i) most = std::max(most, size_of_number(b.data[i * b.rows + j * b.columns]));
+    exponents.push_back(most > 0 ? -std::ilogb(most) : 0);
+    for (std::int64_t i = 0; i < rows; ++i)
+      to[i * k + j] = times_power(b.data[i * b.rows + j * b.columns], exponents.back());
+  }
+  double error = 0;
+  if (n_ > 0 && improve) {
+    error = improved(right, z);
+  } else if (n_ > 0) {
+    std::copy_n(right.p.data(), m_ * k, z.p.data());
+    std::copy_n(right.q.data(), n_ * k, z.q.data());
+    apply(z);
+    error = estimated(right, z);
+  }
+  const T* const from = wide_ ? z.p.data() : z.q.data();
+  for (std::int64_t i = 0; i < columns; ++i)
+    for (std::int64_t j = 0; j < k; ++j)
+      x.data[i * x.rows + j * x.columns] =
+          times_power(from[i * k + j], exponent_ - exponents[static_cast<std::size_t>(j)]);
+  return error;
+}
+
+template <class T>
+Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels::View<T> a, const Spectral<T>& svd,
+                        double least, kernels::View<T> b, kernels::MutableView<T> x) {
+  using Real = typename kernels::RealOf<T>::type;
+  constexpr double u = kUnit<T>;
+  const std::int64_t shorter = std::min(m, n), kept = svd.rank(least);
+  Minimised out{.kept = kept};
+  if (kept > 0) out.rcond = svd.sigma()[static_cast<std::size_t>(kept - 1)] / svd.sigma()[0];
+  if (kept == shorter && shorter > 0) {
+    const Augmented<T> system(m, n, a, svd);
+    const bool cheap = few(n, k);
+    out.error = system.solve(k, b, x, cheap);
+    if (!cheap && out.error > kGoodEnough) out.error = system.solve(k, b, x, true);
+    return out;
+  }
+  // Near the ends of the range 1/σ would overflow before it meets what makes it small.
+  const int far = kept > 0 ? std::ilogb(svd.sigma()[0]) : 0;
+  const int e = std::abs(far) > std::numeric_limits<Real>::max_exponent / 2 ? far : 0;
+  svd.apply(svd.truncated(least, e), k, b, x);
+  for (std::int64_t i = 0; i < n && e != 0; ++i)
+    for (std::int64_t j = 0; j < k; ++j) {
+      T& v = x.data[i * x.rows + j * x.columns];
+      v = times_power(v, -e);
+    }
+  out.error = u;
+  if (kept == 0 || k == 0) return out;
+  // Wedin's bound with the singular values that counted.
+  std::vector<T> rest(static_cast<std::size_t>(m * k));
+  kernels::residual<T>(m, n, k, a, x, {nullptr, 1, 1}, b, rest.data(), nullptr);
+  for (std::int64_t j = 0; j < k; ++j) {
+    double size = 0, left = 0, given = 0;
+    for (std::int64_t i = 0; i < n; ++i) size = std::max(size, size_of_number(x.data[i * x.rows + j * x.columns]));
+    for (std::int64_t i = 0; i < m; ++i) {
+      left = std::max(left, size_of_number(rest[static_cast<std::size_t>(i * k + j)]));
+      given = std::max(given, size_of_number(b.data[i * b.rows + j * b.columns]));
+    }
+    out.error = std::max(out.error, wedin(u, out.rcond, svd.sigma()[0], size, left, given));
+  }
+  return out;
+}
+
+#define WP_INSTANTIATE(T)                                                                                          \
+  template class Augmented<T>;                                                                                     \
+  template Minimised least_squares(std::int64_t, std::int64_t, std::int64_t, kernels::View<T>, const Spectral<T>&, \
+                                   double, kernels::View<T>, kernels::MutableView<T>);
+WP_FOR_FLOATS(WP_INSTANTIATE)
+#undef WP_INSTANTIATE
+
+}  // namespace wp::linalg

@@ -1,0 +1,52 @@
+// Least squares and shortest solutions by one system, improved to working precision.
+#pragma once
+#include <vector>
+
+#include "kernels/gemm.hpp"
+#include "linalg/spectral.hpp"
+
+namespace wp::linalg {
+
+// [1 M; Mᴴ 0] [p; q] = [c; d], M m × n of full column rank. With d = 0 the q that minimises |M q − c|, with c = 0 the
+// shortest p with Mᴴ p = d. T: float, double, complex64, complex128. The matrix and its decomposition must outlive
+// it.
+template <class T>
+class Augmented {
+ public:
+  // M = A where A is tall or square, M = Aᴴ where it is wide.
+  Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T> a, const Spectral<T>& svd);
+
+  // X (columns of A × k) from B (rows of A × k), row-major. `improve`: with residuals of twice the precision until
+  // nothing changes (Björck 1967), else once from the decomposition. Returns the error of X relative to its largest
+  // element, of the worst column: from the corrections, or Wedin's bound.
+  double solve(std::int64_t k, kernels::View<T> b, kernels::MutableView<T> x, bool improve) const;
+
+ private:
+  using Real = typename kernels::RealOf<T>::type;
+  struct Unknowns;
+  void residual(const Unknowns& right, const Unknowns& z, Unknowns& r) const;
+  void apply(Unknowns& r) const;
+  double improved(const Unknowns& right, Unknowns& z) const;
+  double estimated(const Unknowns& right, const Unknowns& z) const;
+  double size_of(const Unknowns& z, std::int64_t column) const;    // of the part that is asked for
+  double given(const Unknowns& right, std::int64_t column) const;  // length of the part that is given
+
+  std::int64_t m_, n_;
+  bool wide_;
+  int exponent_;                      // the matrix is multiplied by 2^exponent_
+  kernels::Buffer<T> own_, adjoint_;  // M and Mᴴ, row-major
+  kernels::View<T> u_, vh_;
+  std::vector<double> sigma_;
+};
+
+struct Minimised {
+  std::int64_t kept = 0;  // singular values above the threshold
+  double rcond = 1;       // the least of them over the largest
+  double error = 0;       // of X, relative to its largest element, of the worst column
+};
+// The shortest X that minimises |A X − B|, A m × n, B m × k, from the singular values above `least`.
+template <class T>
+Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels::View<T> a, const Spectral<T>& svd,
+                        double least, kernels::View<T> b, kernels::MutableView<T> x);
+
+}  // namespace wp::linalg

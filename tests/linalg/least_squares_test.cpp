@@ -1,0 +1,159 @@
+// Least squares and pseudo-inverses against exact rational answers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "rationals.hpp"
+#include "wellposed/wellposed.hpp"
+
+namespace {
+
+using namespace wp;
+using linalg::Status;
+using rationals::Rational;
+
+// The exact shortest minimiser of |A x − b|, of full rank: AᵀA x = Aᵀb, or x = Aᵀy with A Aᵀ y = b.
+std::vector<Rational> exact_least_squares(std::int64_t m, std::int64_t n, const std::vector<double>& a,
+                                          const std::vector<double>& b) {
+  const auto at = [&](std::int64_t i, std::int64_t j) { return Rational(a[static_cast<std::size_t>(i * n + j)]); };
+  const bool wide = m < n;
+  const std::int64_t k = std::min(m, n), inner = std::max(m, n);
+  rationals::Matrix gram(k, k), right(k, 1), y(k, 1);
+  const auto set = [](rationals::Matrix& to, std::int64_t i, std::int64_t j, const Rational& v) {
+    fmpq_set(fmpq_mat_entry(const_cast<fmpq_mat_struct*>(to.raw()), i, j), v.raw());
+  };
+  for (std::int64_t i = 0; i < k; ++i) {
+    for (std::int64_t j = 0; j < k; ++j) {
+      Rational sum;
+      for (std::int64_t l = 0; l < inner; ++l) sum += wide ? at(i, l) * at(j, l) : at(l, i) * at(l, j);
+      set(gram, i, j, sum);
+    }
+    Rational sum = wide ? Rational(b[static_cast<std::size_t>(i)]) : Rational();
+    for (std::int64_t l = 0; l < m && !wide; ++l) sum += at(l, i) * Rational(b[static_cast<std::size_t>(l)]);
+    set(right, i, 0, sum);
+  }
+  EXPECT_TRUE(y.solve(gram, right));
+  std::vector<Rational> x;
+  for (std::int64_t j = 0; j < n; ++j) {
+    Rational sum;
+    for (std::int64_t i = 0; i < m && wide; ++i) sum += at(i, j) * y.get(i, 0);
+    x.push_back(wide ? sum : y.get(j, 0));
+  }
+  return x;
+}
+
+double error_of(const std::vector<Rational>& exact, const Tensor& x) {
+  double off = 0, largest = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    off = std::max(off, std::fabs((exact[i] - Rational(x.at(static_cast<std::int64_t>(i)).item<double>())).value()));
+    largest = std::max(largest, std::fabs(exact[i].value()));
+  }
+  return off / largest;
+}
+
+TEST(LeastSquares, ALargeResidualDoesNotSpoilASmallFit) {
+  const std::vector<double> a{1, 1, 1, 1.00000001, 1, 1}, b{1, 0.00000001, -1};
+  const auto x = linalg::diagnosed::lstsq(Tensor::from(a, {3, 2}), Tensor::from(b, {3}));
+  EXPECT_LE(error_of(exact_least_squares(3, 2, a, b), x.value), 1e-12) << x.value;
+  EXPECT_EQ(x.diagnosis.status(), Status::ok) << x.diagnosis;
+}
+
+TEST(LeastSquares, TheErrorIsNotMoreThanToldForAnyFitAndCondition) {
+  std::mt19937 g(20);
+  std::normal_distribution<double> normal;
+  for (int t = 0; t < 300; ++t) {
+    const bool wide = t % 4 == 3;
+    const std::int64_t m = wide ? 3 : 6, n = wide ? 6 : 3, shorter = 3;
+    const double cond = std::pow(10.0, static_cast<double>(t % 13)),
+                 fit = std::pow(10.0, -static_cast<double>(g() % 9));
+    // Columns (rows) that are nearly the same, and a right-hand side of which little can be fitted.
+    std::vector<double> a(18), b;
+    for (double& v : a) v = normal(g);
+    const auto line = [&](std::int64_t k, std::int64_t l) -> double& {
+      return a[static_cast<std::size_t>(wide ? k * n + l : l * n + k)];
+    };
+    for (std::int64_t l = 0; l < 6; ++l) line(shorter - 1, l) = line(0, l) + line(1, l) + line(2, l) / cond;
+    for (std::int64_t i = 0; i < m; ++i) b.push_back(normal(g) * (i < 2 ? fit : 1));
+    const auto x = linalg::diagnosed::lstsq(Tensor::from(a, {m, n}), Tensor::from(b, {m}), {.rtol = 1e-15});
+    const double error = error_of(exact_least_squares(m, n, a, b), x.value);
+    const linalg::Member& told = x.diagnosis[0];
+    ASSERT_LE(error, 4 * told.forward_error) << "trial " << t << ", cond " << cond << '\n' << x.diagnosis;
+    if (cond <= 1e10) ASSERT_LE(error, 1e-12) << "trial " << t << ", cond " << cond << '\n' << x.diagnosis;
+  }
+}
+
+TEST(LeastSquares, AFitOfNothingIsZeroAndNoAlarm) {
+  for (const Tensor& a : {Tensor{{1.0}, {1.0}}, Tensor{{1.0, 1.0}, {1.0, 1.0}}}) {
+    const auto x = linalg::diagnosed::lstsq(a, Tensor{1.0, -1.0});
+    EXPECT_LE(std::fabs(x.value.at(0).item<double>()), 1e-16);
+    EXPECT_EQ(x.diagnosis.status(), Status::ok) << x.diagnosis;
+  }
+}
+
+TEST(PseudoInverse, IsRightOrSaysThatItIsNot) {
+  for (const double gap : {1e-3, 1e-6, 1e-9, 1e-12, 1e-13, 1e-14}) {
+    for (const bool square : {false, true}) {
+      const std::int64_t m = square ? 2 : 3;
+      std::vector<double> a{1, 1, 1, 1 + gap};
+      if (!square) a.insert(a.end(), {1, 1});
+      const auto p = linalg::diagnosed::pinv(Tensor::from(a, {m, 2}));
+      double worst = 0;
+      for (std::int64_t j = 0; j < m; ++j) {
+        std::vector<double> unit(static_cast<std::size_t>(m), 0);
+        unit[static_cast<std::size_t>(j)] = 1;
+        const std::vector<Rational> exact = exact_least_squares(m, 2, a, unit);
+        worst = std::max(worst, error_of(exact, matrix_transpose(p.value).at(j)));
+      }
+      EXPECT_LE(worst, 8 * p.diagnosis[0].forward_error) << gap << '\n' << p.diagnosis;
+      EXPECT_GE(p.diagnosis[0].digits, gap > 1e-11 ? 10 : 0) << gap << '\n' << p.diagnosis;
+    }
+  }
+}
+
+TEST(LeastSquares, NumbersAtTheEndsOfTheRangeGiveAnswersOrInfinities) {
+  const Tensor tiny{{1e-310, 0.0}, {0.0, 2e-310}};
+  for (const auto& x : {linalg::diagnosed::pinv(tiny), linalg::diagnosed::inv(tiny),
+                        linalg::diagnosed::lstsq(tiny, Tensor{{1.0, 0.0}, {0.0, 1.0}})}) {
+    EXPECT_TRUE(std::isinf(x.value[{0, 0}].item<double>()));
+    EXPECT_EQ((x.value[{0, 1}].item<double>()), 0);
+    EXPECT_EQ(x.diagnosis.status(), Status::overflow) << x.diagnosis;
+    EXPECT_FALSE(x.diagnosis.ok());
+  }
+  const auto x = linalg::diagnosed::lstsq(Tensor{{1e300}, {1e300}}, Tensor{1e300, 3e300});
+  EXPECT_NEAR(x.value.item<double>(), 2, 1e-15);
+}
+
+TEST(Ridge, TheDiscrepancyPrincipleLeavesAResidualOfTheSizeOfTheNoise) {
+  std::mt19937 g(3);
+  std::normal_distribution<double> normal;
+  const std::int64_t m = 40, n = 12;
+  std::vector<double> a(static_cast<std::size_t>(m * n)), b(static_cast<std::size_t>(m));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      a[static_cast<std::size_t>(i * n + j)] = 1.0 / static_cast<double>(i + j + 1);  // Hilbert's
+  double noise = 0;
+  for (std::int64_t i = 0; i < m; ++i) {
+    double& v = b[static_cast<std::size_t>(i)];
+    for (std::int64_t j = 0; j < n; ++j) v += a[static_cast<std::size_t>(i * n + j)];
+    const double e = 1e-4 * normal(g);
+    v += e;
+    noise += e * e;
+  }
+  const Tensor A = Tensor::from(a, {m, n}), B = Tensor::from(b, {m});
+  const auto by = [&](const char* rule) {
+    return linalg::diagnosed::lstsq(A, B, {.ridge = rule, .noise = std::sqrt(noise)});
+  };
+  const auto x = by("discrepancy");
+  EXPECT_NEAR(linalg::vector_norm(matmul(A, x.value) - B).item<double>(), std::sqrt(noise), 1e-3 * std::sqrt(noise));
+  // Each rule finds the ones better than no regularisation does, by far.
+  const double plain = linalg::vector_norm(linalg::lstsq(A, B) - 1.0).item<double>();
+  for (const char* rule : {"discrepancy", "gcv", "l-curve", "auto"}) {
+    const auto found = by(rule);
+    EXPECT_LE(linalg::vector_norm(found.value - 1.0).item<double>(), 1e-3 * plain) << rule << '\n' << found.diagnosis;
+    EXPECT_GT(found.diagnosis[0].ridge, 0) << rule;
+  }
+  EXPECT_THROW(linalg::lstsq(A, B, {.ridge = "discrepancy"}), ArgumentError);
+}
+
+}  // namespace
