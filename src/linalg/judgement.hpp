@@ -54,5 +54,13 @@ void conclude(Verdict& v, double error, double min_digits, double least_rcond = 
     v.digits = 0;
   }
 }
+// Least squares by the singular values that count, with v.rcond of those: |error| ≲ u/rcond. An answer is given
+// however few its digits.
+template <class T>
+void conclude_least_squares(Verdict& v) {
+  v.forward_error = kUnit<T> / v.rcond;
+  v.digits = digits_of(v.forward_error, kUnit<T>);
+  v.status = std::min(status_of(v.digits, -1, kUnit<T>), Status::ill_conditioned);
+}
 
 }  // namespace wp::linalg

@@ -64,7 +64,6 @@ struct Minimiser {
   const KeptFor<T>& kept;
   kernels::View<T> b;
   kernels::MutableView<T> x;
-  static constexpr double u = kUnit<T>;
 
   Verdict run(std::int64_t member, kernels::View<T> a) const {
     Verdict v;
@@ -84,23 +83,19 @@ struct Minimiser {
         const std::vector<int> none(static_cast<std::size_t>(s.k), 0);
         kernels::scale<T, T>(s.n, s.k, x, again.columns.data(), none.data(), x.data);
       });
-    v.forward_error = u / v.rcond;
-    v.digits = digits_of(v.forward_error, u);
-    v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+    conclude_least_squares<T>(v);
     if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
     return v;
   }
 
  private:
-  static double largest(const Spectral<T>& svd) { return svd.sigma().empty() ? 0 : svd.sigma()[0]; }
-  std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(largest(svd))); }
+  std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(svd.largest())); }
 
   std::int64_t solve(const Spectral<T>& svd, Verdict& v) const {
-    const std::int64_t r = rank(svd);
-    v.kept = r;
-    svd.apply(svd.truncated(o.cutoff(largest(svd))), s.k, b, x);
-    v.rcond = r > 0 ? svd.sigma()[static_cast<std::size_t>(r - 1)] / largest(svd) : 1;
-    return r;
+    v.kept = rank(svd);
+    svd.apply(svd.truncated(o.cutoff(svd.largest())), s.k, b, x);
+    v.rcond = svd.rcond(v.kept);
+    return v.kept;
   }
   void regularise(const Spectral<T>& svd, Verdict& v) const {
     v.method = Method::ridge;

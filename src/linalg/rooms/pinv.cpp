@@ -48,7 +48,7 @@ void run(const Tensor& a, const Factors* factors, Cutoff cutoff, double u, Diagn
         std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
         return;
       }
-      const double least = cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0]);
+      const double least = cutoff(svd.largest());
       v.kept = svd.rank(least);
       if (v.kept > 0 && svd.sigma()[static_cast<std::size_t>(v.kept - 1)] < std::sqrt(u) * svd.sigma()[0])
         v.rcond = scaled_rcond<T>(m, n, stack[i], v.kept);
