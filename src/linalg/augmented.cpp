@@ -210,7 +210,7 @@ Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels:
   constexpr double u = kUnit<T>;
   const std::int64_t shorter = std::min(m, n), kept = svd.rank(least);
   Minimised out{.kept = kept};
-  if (kept > 0) out.rcond = svd.sigma()[static_cast<std::size_t>(kept - 1)] / svd.sigma()[0];
+  if (kept > 0) out.rcond = svd.rcond(kept);
   if (kept == shorter && shorter > 0) {
     const Augmented<T> system(m, n, a, svd);
     const bool cheap = few(n, k);

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "linalg/kept.hpp"
+#include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "ops/dispatch.hpp"
 #include "wellposed/creation.hpp"
@@ -27,28 +28,20 @@ struct Factored::State {
               Diagnosis* out = nullptr) const;
   Tensor solve(const Tensor& b, const FactoredSolveOptions& o, const Place& place, Diagnosis* out) const;
   Tensor inverse(const Place& place, Diagnosis* out) const;
+  Tensor pseudo_inverse(const Place& place, Diagnosis* out) const;
 };
 
 namespace {
 
-Tensor adjoint_of(const Tensor& x) {
-  const Tensor turned = matrix_transpose(x);
-  return is_complex(x.dtype()) ? conj(turned) : turned;
-}
-
-// The verdict of singular values, as lstsq's.
+// The verdict of singular values, as lstsq's without a right-hand side.
 template <class T>
 Verdict verdict_of(const Spectral<T>& svd, Cutoff cutoff) {
   Verdict v;
   v.method = Method::svd;
   v.status = svd.status();
   if (v.status != Status::ok) return v;
-  const double largest = svd.sigma().empty() ? 0 : svd.sigma()[0];
-  const std::int64_t rank = svd.rank(cutoff(largest));
-  v.rcond = rank > 0 ? svd.sigma()[static_cast<std::size_t>(rank - 1)] / largest : 1;
-  v.forward_error = kUnit<T> / v.rcond;
-  v.digits = digits_of(v.forward_error, kUnit<T>);
-  v.status = std::min(status_of(v.digits, -1, kUnit<T>), Status::ill_conditioned);
+  v.rcond = svd.rcond(svd.rank(cutoff(svd.largest())));
+  conclude_least_squares<T>(v, kUnit<T> / v.rcond);
   return v;
 }
 
@@ -74,7 +67,7 @@ Tensor Factored::State::meant() const {
     case Assume::upper: x = triu(a); break;
     case Assume::diagonal: x = tril(triu(a)); break;
     case Assume::symmetric:
-    case Assume::spd: x = a * 0.5 + adjoint_of(a) * 0.5; break;
+    case Assume::spd: x = a * 0.5 + adjoint(a) * 0.5; break;
     default: break;
   }
   return o.shift == 0 ? x : x + eye(a.shape().back(), {.dtype = x.dtype()}) * o.shift;
@@ -100,14 +93,16 @@ Tensor Factored::State::solve(const Tensor& b, const FactoredSolveOptions& o, co
   if (!by_svd && kept->options().assume == Assume::upper) attrs[4] = Attr("lower");
   // Aᵀ x = b is Aᴴ x̄ = b̄.
   const bool conjugates = o.transposed && (is_complex(a.dtype()) || is_complex(b.dtype()));
-  const Tensor right = conjugates && is_complex(b.dtype()) ? conj(b) : b;
-  const Tensor x = run(op, adjoint_of(a), &right, attrs, true, place, out)[0];
+  const Tensor right = conjugates ? conj_of(b) : b;
+  const Tensor x = run(op, adjoint(a), &right, attrs, true, place, out)[0];
   return conjugates ? conj(x) : x;
 }
 
 Tensor Factored::State::inverse(const Place& place, Diagnosis* out) const {
-  if (by_svd) return run(op_linalg_pinv, a, nullptr, {svd[0], svd[1], svd[4]}, false, place, out)[0];
-  return run(op_linalg_inv, a, nullptr, system, false, place, out)[0];
+  return by_svd ? pseudo_inverse(place, out) : run(op_linalg_inv, a, nullptr, system, false, place, out)[0];
+}
+Tensor Factored::State::pseudo_inverse(const Place& place, Diagnosis* out) const {
+  return run(op_linalg_pinv, a, nullptr, {svd[0], svd[1], svd[4]}, false, place, out)[0];
 }
 
 namespace {
@@ -208,8 +203,7 @@ Diagnosed<Tensor> Factored::diagnosed_inv(std::source_location where) const {
   return out;
 }
 Tensor Factored::pinv(std::source_location where) const {
-  const State& s = *state_;
-  return s.run(op_linalg_pinv, s.a, nullptr, {s.svd[0], s.svd[1], s.svd[4]}, false, where)[0];
+  return state_->pseudo_inverse(where, nullptr);
 }
 Tensor Factored::det(std::source_location where) const {
   return state_->run(op_linalg_det, state_->meant(), nullptr, {state_->svd[4]}, false, where)[0];

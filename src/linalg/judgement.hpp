@@ -54,5 +54,12 @@ void conclude(Verdict& v, double error, double min_digits, double least_rcond = 
     v.digits = 0;
   }
 }
+// Least squares by the singular values that count. An answer is given however few its digits.
+template <class T>
+void conclude_least_squares(Verdict& v, double error) {
+  v.forward_error = error;
+  v.digits = digits_of(v.forward_error, kUnit<T>);
+  v.status = std::min(status_of(v.digits, -1, kUnit<T>), Status::ill_conditioned);
+}
 
 }  // namespace wp::linalg

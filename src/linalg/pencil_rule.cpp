@@ -35,7 +35,7 @@ PencilCotangents cotangents_of(const Backward& b, const Tensor& w, const Tensor&
 // V⁻ᴴ diag(x) V⁻¹.
 Tensor in_basis(const Tensor& metric, const Tensor& v, const Tensor& x) {
   const Tensor whole = matmul(metric, v);
-  return matmul(multiply(whole, row(x)), adjoint(whole));
+  return recombined(whole, x, whole);
 }
 
 // An A that stands for several members of B does not move with one of them.

@@ -40,7 +40,7 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
     if (p.r2.defined()) {
       const Tensor gr2 = trailing(top, k);
       second = matmul(p.q1, gr2);
-      g1 = sum_of(g1, matmul(matmul(p.q1, p.r2), adjoint(gr2)));
+      g1 = sum_of(g1, product(p.q1, p.r2, adjoint(gr2)));
     }
   }
   Tensor m = gr1.defined() ? matmul(gr1, adjoint(p.r1)) : Tensor();
@@ -114,7 +114,7 @@ Tensors vjp_qr(const Backward& b) {
     const auto f = linalg::svd(p.r1, {.full_matrices = false});
     const Tensor null =
         astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), tiny)), f.S.dtype());
-    const Tensor P = matmul(multiply(f.U, row(null)), adjoint(f.U));
+    const Tensor P = recombined(f.U, null, f.U);
     const Tensor off = wp::abs(matmul(top.n, P));
     const double allowed = gauge_rounding(q.dtype(), std::max(m, n));
     const Tensor scale = maximum(size_of(top.n), size_of(dn));

@@ -18,6 +18,9 @@ Tensor row(const Tensor& s) {
 Tensor column(const Tensor& s) {
   return expand_dims(s, {.axis = -1});
 }
+Tensor recombined(const Tensor& u, const Tensor& s, const Tensor& v) {
+  return matmul(multiply(u, row(s)), adjoint(v));
+}
 Tensor minus(const Tensor& a, const Tensor& b) {
   return !b.defined() ? a : !a.defined() ? negative(b) : subtract(a, b);
 }

@@ -8,6 +8,7 @@ Tensor skew(const Tensor& z);  // (z − zᴴ)/2
 // s as a row […, 1, k], and as a column […, k, 1].
 Tensor row(const Tensor& s);
 Tensor column(const Tensor& s);
+Tensor recombined(const Tensor& u, const Tensor& s, const Tensor& v);  // U diag(s) Vᴴ
 // a − b; undefined tensors are zero.
 Tensor minus(const Tensor& a, const Tensor& b);
 // The first k columns, and the others: undefined if there are none.

@@ -29,7 +29,7 @@ double scaled_rcond(std::int64_t m, std::int64_t n, kernels::View<T> a, std::int
   std::vector<T> scaled(static_cast<std::size_t>(m * n));
   kernels::scale<T, T>(m, n, a, rows.data(), columns.data(), scaled.data());
   const Spectral<T> svd(m, n, {scaled.data(), n, 1}, Parts::values);
-  return svd.converged() ? svd.sigma()[static_cast<std::size_t>(k - 1)] / svd.sigma()[0] : Member::unknown;
+  return svd.converged() ? svd.rcond(k) : Member::unknown;
 }
 
 }  // namespace wp::linalg

@@ -116,10 +116,10 @@ class Solver {
     kernels::Buffer<T> b(std::max<std::int64_t>(p_.n * p_.k, 1));
     std::copy_n(x.data, p_.n * p_.k, b.data());
     const kernels::View<T> data{b.data(), p_.k, 1};
-    const double s1 = svd.sigma().empty() ? 0 : svd.sigma()[0];
     if (method == Method::pinv) {
-      v.kept = svd.rank(2 * System<T>::u * static_cast<double>(p_.n) * s1);
-      svd.apply(svd.truncated(2 * System<T>::u * static_cast<double>(p_.n) * s1), p_.k, data, x);
+      const double least = 2 * System<T>::u * static_cast<double>(p_.n) * svd.largest();
+      v.kept = svd.rank(least);
+      svd.apply(svd.truncated(least), p_.k, data, x);
     } else {
       const bool given = o_.ridge.rule == RidgeRule::given;
       const RidgeRule rule = o_.ridge.rule == RidgeRule::none ? RidgeRule::automatic : o_.ridge.rule;

@@ -28,7 +28,12 @@ class Spectral {
     return !finite_ ? Status::nonfinite_input : !converged_ ? Status::not_converged : Status::ok;
   }
   const std::vector<double>& sigma() const noexcept { return sigma_; }
+  double largest() const noexcept { return sigma_.empty() ? 0 : sigma_[0]; }
   std::int64_t rank(double threshold) const;
+  // σ_rank/σ₁; 1 if the rank is 0.
+  double rcond(std::int64_t rank) const {
+    return rank > 0 ? sigma_[static_cast<std::size_t>(rank - 1)] / sigma_[0] : 1;
+  }
   kernels::View<T> u() const { return {u_.data(), u_columns_, 1}; }
   kernels::View<T> vh() const { return {vh_.data(), n_, 1}; }
 

@@ -70,7 +70,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
     const Tensor zero = quotients.of(minus_terms, add(row(p.S), column(p.S)), add(row(c.w), column(c.w)));
     core = sum_of(core, is_complex(p.U.dtype()) ? zero : where(same, 0, zero));
   }
-  if (core.defined()) g = matmul(matmul(u1, core), adjoint(v1));
+  if (core.defined()) g = product(u1, core, adjoint(v1));
   if (of_u[0].defined())
     g = sum_of(g, matmul(quotients.of(of_u, broadcast_to(row(p.S), of_u[0].shape()),
                                       broadcast_to(row(c.w), of_u[0].shape())),
@@ -89,7 +89,7 @@ Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, c
                           const Clusters& c) {
   const Tensor level = levelled(b, g, c, "singular values");
   const std::int64_t k = s.shape().back();
-  return matmul(multiply(leading(u, k), row(level)), adjoint(leading(adjoint(vh), k)));
+  return recombined(leading(u, k), level, leading(adjoint(vh), k));
 }
 
 Factors factors_of(const Tensors& outputs) {
@@ -100,11 +100,7 @@ Factors factors_of(const Tensors& outputs) {
 Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int order) {
   const Factors p = factors_of(outputs);
   const std::int64_t k = p.S.shape().back();
-  Tensor da;
-  {
-    const Unrecorded here;
-    da = matmul(multiply(leading(p.U, k), row(c.w)), adjoint(leading(p.V, k)));
-  }
+  const Tensor da = unrecorded([&] { return recombined(leading(p.U, k), c.w, leading(p.V, k)); });
   std::vector<Cotangents> t;
   for (const Tensors& g : b.taylor({outputs, {a}}, {{{}, c.w, {}}, {da}}, order)) t.push_back(cotangents_of(g));
   return gradient_of_svd(b, p, t, c);
@@ -122,7 +118,7 @@ void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   const std::int64_t k = s.shape().back();
   verify_bases(b, c, s, b.out[0].dtype(), signs, [&](const Tensor& r, const Tensor& l) {
     const Tensor u = turned(b.out[0], l), v = turned(adjoint(b.out[2]), r);
-    const Tensor a = matmul(multiply(leading(u, k), row(s)), adjoint(leading(v, k)));
+    const Tensor a = recombined(leading(u, k), s, leading(v, k));
     return gradient_at(b, {u, s, adjoint(v)}, a, c, c.any ? 2 : 0);
   });
 }
@@ -136,21 +132,17 @@ Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v
     for (const Tensors& g : t) terms.push_back(g[1]);
     core = sum_of(core, turning_cotangent(b, values, v, terms, c));
   }
-  return matmul(matmul(v, core), adjoint(v));
+  return product(v, core, adjoint(v));
 }
 
 Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& a, const Clusters& c,
                         int order) {
-  Tensor da;
-  {
-    const Unrecorded here;
-    da = matmul(multiply(v, row(c.w)), adjoint(v));
-  }
+  const Tensor da = unrecorded([&] { return recombined(v, c.w, v); });
   return gradient_of_eigh(b, values, v, b.taylor({{values, v}, {a}}, {{c.w, {}}, {da}}, order), c);
 }
 
 Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& v, const Tensor& g, const Clusters& c) {
-  return matmul(multiply(v, row(levelled(b, g, c, "eigenvalues"))), adjoint(v));
+  return recombined(v, levelled(b, g, c, "eigenvalues"), v);
 }
 
 }  // namespace
@@ -183,8 +175,7 @@ Tensors vjp_eigh(const Backward& b) {
       const Tensor level = level_values(c, values);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor vectors = matmul(v, r);
-        return eigh_gradient_at(b, level, vectors, matmul(multiply(vectors, row(level)), adjoint(vectors)), c,
-                                c.any ? 2 : 0);
+        return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.any ? 2 : 0);
       });
     }
     g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, terms)

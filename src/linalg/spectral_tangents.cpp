@@ -13,7 +13,7 @@ Tensors jvp_svd(const Forward& f) {
   const std::int64_t k = s.shape().back(), m = u.shape(-2), n = v.shape(-2);
   const Clusters c = clusters_of(s, f.residuals[0], true, 2);
   const Tensor u1 = leading(u, k), v1 = leading(v, k), same = astype(eye(k), DType::boolean);
-  const Tensor p = matmul(matmul(adjoint(u1), da), v1);
+  const Tensor p = product(adjoint(u1), da, v1);
   const Tensor apart = subtract(row(s), column(s)), joint = add(row(s), column(s));
   Tensor tied, zero, vanishing;
   {
@@ -22,7 +22,7 @@ Tensors jvp_svd(const Forward& f) {
     zero = less_equal(joint, c.tie);
     vanishing = less_equal(row(s), c.tie);
   }
-  const Tensor even = where(same, 0, multiply(add(p, adjoint(p)), 0.5));
+  const Tensor even = where(same, 0, hermitian(p));
   const Tensor x = turning_tangent(even, where(same, 1, apart), tied), y = turning_tangent(skew(p), joint, zero);
   const auto moved = [&](const Tensor& whole, const Tensor& one, const Tensor& turn, const Tensor& image,
                          std::int64_t rows, const Tensor& inner) {
@@ -42,7 +42,7 @@ Tensors jvp_eigh(const Forward& f) {
   const Tensor &values = f.out[0], &v = f.out[1];
   if (values.size() == 0) return {zeros_for(f.output(0)), zeros_for(f.output(1))};
   const Clusters c = clusters_of(values, f.residuals[0], false, 2);
-  const Tensor p = matmul(matmul(adjoint(v), meant_hermitian(f.tangents[0], f.attr(0))), v);
+  const Tensor p = product(adjoint(v), meant_hermitian(f.tangents[0], f.attr(0)), v);
   const Tensor apart = subtract(row(values), column(values)), same = astype(eye(v.shape().back()), DType::boolean);
   Tensor tied;
   {

@@ -13,7 +13,7 @@ inline constexpr std::string_view kSubspaceAdvice =
 // Singular values above the cut-off.
 template <class T>
 std::int64_t rank_of(const Spectral<T>& svd, Cutoff cutoff) {
-  return svd.sigma().empty() ? 0 : svd.rank(cutoff(svd.sigma()[0]));
+  return svd.rank(cutoff(svd.largest()));
 }
 
 // The singular vectors of the first `rank` values are off by u σ₁/(σ_rank − σ_rank+1) (Wedin 1972).

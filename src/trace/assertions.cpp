@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "linalg/rules.hpp"
 #include "tensor/note.hpp"
 #include "trace/window.hpp"
 #include "wellposed/linalg.hpp"
@@ -113,8 +114,7 @@ Tensor assert_spd(const Tensor& x, std::string_view name, std::source_location w
   const trace::Aside aside;
   const std::int64_t n = x.shape().back();
   const double rounding = 8 * static_cast<double>(n) * (is_floating(x.dtype()) ? finfo(x.dtype()).eps : 0);
-  const bool exact =
-      value_at(all(equal(x, is_complex(x.dtype()) ? conj(matrix_transpose(x)) : matrix_transpose(x))), 0).real() != 0;
+  const bool exact = value_at(all(equal(x, linalg::adjoint(x))), 0).real() != 0;
   const Wrong skew = exact ? Wrong() : wrong(x, [&](std::int64_t e) {
     Dims mirror = unravel(e, x.shape());
     std::swap(mirror[mirror.size() - 1], mirror[mirror.size() - 2]);

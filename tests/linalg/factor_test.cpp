@@ -53,10 +53,19 @@ bool is_triangular(const Matrix<T>& a, bool upper) {
   return true;
 }
 
+// Of large matrices a few kinds.
+bool chosen(Size n, const std::string& name) {
+  return n < 200 || name == "random" || name == "graded" || name == "geometric singular values" ||
+         name == "clustered";
+}
 // Matrices m × n of every kind: those of matrices.hpp, and given singular values, geometric or in two clusters.
 template <class T>
 void for_matrices(Size m, Size n, const std::function<void(const Matrix<T>&, const std::string&)>& f) {
-  matrices::for_kinds([&](Kind kind) { f(matrices::make<T>(kind, m, n), matrices::name(kind)); });
+  const auto give = [&](const Matrix<T>& a, const std::string& name) {
+    SCOPED_TRACE(name + " " + std::to_string(m) + " × " + std::to_string(n));
+    if (chosen(std::max(m, n), name)) f(a, name);
+  };
+  matrices::for_kinds([&](Kind kind) { give(matrices::make<T>(kind, m, n), matrices::name(kind)); });
   const Size k = std::min(m, n);
   if (k == 0) return;
   const double u = matrices::unit<T>;
@@ -67,13 +76,14 @@ void for_matrices(Size m, Size n, const std::function<void(const Matrix<T>&, con
         s.push_back(clustered
                         ? (i == 0 ? 1 : 1 / cond)
                         : std::pow(cond, -static_cast<double>(i) / static_cast<double>(std::max<Size>(k - 1, 1))));
-      f(matrices::with_values<T>(m, n, s, 17), clustered ? "clustered singular values" : "geometric singular values");
+      give(matrices::with_values<T>(m, n, s, 17),
+           clustered ? "clustered singular values" : "geometric singular values");
     }
   Matrix<T> diagonal(m, n);
   for (Size j = 0; j < n; ++j)
     for (Size i = 0; i < m; ++i)
       diagonal(i, j) = T(static_cast<Real<T>>(i == j ? 1.0 / static_cast<double>(i + 1) : 0));
-  f(diagonal, "diagonal");
+  give(diagonal, "diagonal");
 }
 template <class T>
 void for_hermitian(Size n, const std::function<void(const Matrix<T>&, const std::string&)>& f) {
@@ -92,11 +102,6 @@ template <class T>
 std::vector<Size> sizes() {
   if (sizeof(Real<T>) == 4) return {0, 1, 2, 3, 5, 10, 260};
   return {0, 1, 2, 3, 5, 10, 50, 200};
-}
-template <class T>
-bool chosen(Size n, const std::string& name) {
-  return n < 200 || name == "random" || name == "graded" || name == "geometric singular values" ||
-         name == "clustered";
 }
 
 // The worst ratio of a test, in its record.
@@ -136,17 +141,15 @@ TYPED_TEST(Factorisations, OfQrAreOrthonormalAndTriangularAndReconstruct) {
   using T = TypeParam;
   Worst worst;
   for (const auto [m, n] : shapes<T>())
-    for_matrices<T>(m, n, [&, rows = m, columns = n](const Matrix<T>& a, const std::string& name) {
-      if (!chosen<T>(std::max(rows, columns), name)) return;
-      SCOPED_TRACE(name + " " + std::to_string(rows) + " × " + std::to_string(columns));
+    for_matrices<T>(m, n, [&](const Matrix<T>& a, const std::string&) {
       const Tensor x = tensor(a);
       const auto thin = linalg::qr(x);
       check_qr(a, thin.Q, thin.R, worst);
-      EXPECT_EQ(thin.Q.shape(), (Dims{rows, std::min(rows, columns)}));
-      if (rows < 60) {
+      EXPECT_EQ(thin.Q.shape(), (Dims{a.m, std::min(a.m, a.n)}));
+      if (a.m < 60) {
         const auto full = linalg::qr(x, {.mode = "complete"});
         check_qr(a, full.Q, full.R, worst);
-        EXPECT_EQ(full.Q.shape(), (Dims{rows, rows}));
+        EXPECT_EQ(full.Q.shape(), (Dims{a.m, a.m}));
       }
       const auto pivoted = linalg::qr_pivoted(x);
       check_qr(permuted(a, {}, indices(pivoted.P)), pivoted.Q, pivoted.R, worst);
@@ -157,15 +160,13 @@ TYPED_TEST(Factorisations, OfLuAreTriangularAndReconstructTheRowsInTheirOrder) {
   using T = TypeParam;
   Worst worst;
   for (const auto [m, n] : shapes<T>())
-    for_matrices<T>(m, n, [&, rows = m, columns = n](const Matrix<T>& a, const std::string& name) {
-      if (!chosen<T>(std::max(rows, columns), name)) return;
-      SCOPED_TRACE(name + " " + std::to_string(rows) + " × " + std::to_string(columns));
+    for_matrices<T>(m, n, [&](const Matrix<T>& a, const std::string&) {
       const auto f = linalg::lu(tensor(a));
       const auto L = matrix<T>(f.L), U = matrix<T>(f.U);
       EXPECT_TRUE(is_triangular(L, false) && is_triangular(U, true));
       for (Size i = 0; i < L.n; ++i) EXPECT_EQ(L(i, i), T(1));
       const auto A = wide(permuted(a, indices(f.P), {}));
-      worst(matrices::ratio<T>(A - wide(L) * wide(U), norm(A), std::max(rows, columns)));
+      worst(matrices::ratio<T>(A - wide(L) * wide(U), norm(A), std::max(a.m, a.n)));
     });
 }
 
@@ -173,9 +174,7 @@ TYPED_TEST(Factorisations, OfLdlReconstructWithBlocksOfAtMostTwo) {
   using T = TypeParam;
   Worst worst;
   for (const Size n : sizes<T>())
-    for_hermitian<T>(n, [&](const Matrix<T>& a, const std::string& name) {
-      if (!chosen<T>(n, name)) return;
-      SCOPED_TRACE(name + " " + std::to_string(n));
+    for_hermitian<T>(n, [&](const Matrix<T>& a, const std::string&) {
       const auto f = linalg::ldl(tensor(a));
       const auto L = matrix<T>(f.L), D = matrix<T>(f.D);
       EXPECT_TRUE(is_triangular(L, false));
@@ -192,11 +191,10 @@ TYPED_TEST(Factorisations, OfEighAreOrthonormalAndReconstructByEveryMethod) {
   Worst worst;
   for (const Size n : sizes<T>())
     for_hermitian<T>(n, [&](const Matrix<T>& a, const std::string& name) {
-      if (!chosen<T>(n, name)) return;
       const auto A = wide(a);
       for (const char* accuracy : {"normal", "high"}) {
         if (n >= 200 && name != "random" && accuracy[0] == 'h') continue;
-        SCOPED_TRACE(name + " " + std::to_string(n) + " " + accuracy);
+        SCOPED_TRACE(accuracy);
         const auto f = linalg::eigh(tensor(a), {.accuracy = accuracy});
         const auto W = matrix<Real<T>>(f.eigenvalues);
         const auto Z = matrix<T>(f.eigenvectors);
@@ -221,8 +219,7 @@ TYPED_TEST(Factorisations, OfAPencilAreOrthonormalInItsMetric) {
     Matrix<T> b = matrices::make_hermitian<T>(Kind::random, n);
     for (Size j = 0; j < n; ++j) b(j, j) += T(static_cast<Real<T>>(2 * n));
     for_hermitian<T>(n, [&](const Matrix<T>& a, const std::string& name) {
-      if (!chosen<T>(n, name) || name == "denormal") return;
-      SCOPED_TRACE(name + " " + std::to_string(n));
+      if (name == "denormal") return;
       const auto f = linalg::eigh_generalized(tensor(a), tensor(b));
       const auto W = matrix<Real<T>>(f.eigenvalues);
       const auto A = wide(a), B = wide(b), Z = wide(matrix<T>(f.eigenvectors));
@@ -239,9 +236,7 @@ TYPED_TEST(Factorisations, OfEigSatisfyTheirEquationAndSchurReconstructs) {
   using C = std::complex<Real<T>>;
   Worst worst;
   for (const Size n : sizes<T>())
-    for_matrices<T>(n, n, [&](const Matrix<T>& a, const std::string& name) {
-      if (!chosen<T>(n, name)) return;
-      SCOPED_TRACE(name + " " + std::to_string(n));
+    for_matrices<T>(n, n, [&](const Matrix<T>& a, const std::string&) {
       const Tensor x = tensor(a);
       Matrix<C> same(n, n, 0);
       for (Size j = 0; j < n; ++j)

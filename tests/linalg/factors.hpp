@@ -1,5 +1,7 @@
-// Matrices that are hard to factor, and residuals in a wider precision.
+// Matrices that are hard to factor, their factors, and residuals in a wider precision.
 #pragma once
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -13,8 +15,13 @@
 #include <vector>
 
 #include "kernels/gemm.hpp"
+#include "kernels/lu.hpp"
+#include "kernels/triangular.hpp"
+#include "wellposed/dtype.hpp"
 
 namespace factors {
+
+using Types = testing::Types<float, double, wp::complex64, wp::complex128>;
 
 template <class T>
 using Real = typename wp::kernels::RealOf<T>::type;
@@ -171,6 +178,82 @@ double norm(const WideMatrix<T>& c, std::int64_t n) {
 template <class T>
 double ratio(double residual, double size, std::int64_t n) {
   return residual == 0 ? 0 : residual / (static_cast<double>(std::max<std::int64_t>(n, 1)) * unit_roundoff<T> * size);
+}
+
+inline constexpr double limit = 30;  // of LAPACK's own tests
+
+template <class T>
+Matrix<T> identity(std::int64_t n) {
+  return made<T>(n, n, [](std::int64_t i, std::int64_t j) { return T(i == j ? 1 : 0); });
+}
+template <class T>
+Matrix<T> turned(const Matrix<T>& a, wp::kernels::Form form) {
+  if (form == wp::kernels::Form::plain) return a;
+  return made<T>(a.n, a.m, [&](std::int64_t i, std::int64_t j) {
+    return form == wp::kernels::Form::adjoint ? conj_of(a(j, i)) : a(j, i);
+  });
+}
+// The triangle, with ones on the diagonal of a unit one.
+template <class T>
+Matrix<T> triangle_of(const Matrix<T>& a, wp::kernels::Triangle t) {
+  return made<T>(a.m, a.n, [&](std::int64_t i, std::int64_t j) {
+    return i == j ? (t.unit ? T(1) : a(i, j)) : (j > i) == t.upper ? a(i, j) : T(0);
+  });
+}
+template <class T>
+bool finite(const Matrix<T>& a) {
+  return std::isfinite(norm(a));
+}
+// ‖B − A X‖ / (n u ‖A‖ ‖X‖)
+template <class T>
+double solve_ratio(const Matrix<T>& a, const Matrix<T>& x, const Matrix<T>& b) {
+  WideMatrix<T> rest = widened(b);
+  subtract_product<T>(a.m, b.n, a.n, a, x, rest);
+  return ratio<T>(norm<T>(rest, b.n), norm(a) * norm(x), a.n);
+}
+
+// K Kᴴ + a shift, exactly Hermitian.
+template <class T>
+Matrix<T> positive(const std::string& kind, std::int64_t n) {
+  const Matrix<T> k = of_kind<T>(kind, n, n);
+  WideMatrix<T> product(static_cast<std::size_t>(n * n));
+  subtract_product<T>(n, n, n, k, turned(k, wp::kernels::Form::adjoint), product);
+  double most = 0;
+  for (const auto& v : product) most = std::max(most, static_cast<double>(std::abs(v)));
+  return made<T>(n, n, [&](std::int64_t i, std::int64_t j) {
+    const std::int64_t low = std::max(i, j), high = std::min(i, j);
+    const T v = static_cast<T>(-product[static_cast<std::size_t>(low * n + high)]);
+    if (i == j) return T(std::real(v) + static_cast<Real<T>>(most > 0 ? most * 1e-3 : 1));
+    return i > j ? v : conj_of(v);
+  });
+}
+
+template <class T>
+struct Lu {
+  Matrix<T> lu;
+  std::vector<std::int64_t> pivots;
+  std::int64_t zero;
+  explicit Lu(const Matrix<T>& a) : lu(a), pivots(static_cast<std::size_t>(std::min(a.m, a.n))) {
+    zero = wp::kernels::lu_factor<T>(a.m, a.n, lu.data.data(), lu.row, pivots.data());
+  }
+  Matrix<T> lower() const {
+    const std::int64_t k = std::min(lu.m, lu.n);
+    return made<T>(lu.m, k, [&](std::int64_t i, std::int64_t j) { return j < i ? lu(i, j) : T(j == i ? 1 : 0); });
+  }
+  Matrix<T> upper() const {
+    const std::int64_t k = std::min(lu.m, lu.n);
+    return made<T>(k, lu.n, [&](std::int64_t i, std::int64_t j) { return j < i ? T(0) : lu(i, j); });
+  }
+};
+// ‖PA − LU‖ / (n u ‖A‖)
+template <class T>
+double lu_ratio(const Matrix<T>& a, const Lu<T>& f) {
+  Matrix<T> pa = a;
+  for (std::size_t i = 0; i < f.pivots.size(); ++i)
+    for (std::int64_t j = 0; j < a.n; ++j) std::swap(pa(static_cast<std::int64_t>(i), j), pa(f.pivots[i], j));
+  WideMatrix<T> rest = widened(pa);
+  subtract_product<T>(a.m, a.n, std::min(a.m, a.n), f.lower(), f.upper(), rest);
+  return ratio<T>(norm<T>(rest, a.n), norm(a), a.n);
 }
 
 }  // namespace factors

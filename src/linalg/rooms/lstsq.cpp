@@ -65,7 +65,6 @@ struct Minimiser {
   const KeptFor<T>& kept;
   kernels::View<T> b;
   kernels::MutableView<T> x;
-  static constexpr double u = kUnit<T>;
 
   Verdict run(std::int64_t member, kernels::View<T> a) const {
     Verdict v;
@@ -87,18 +86,16 @@ struct Minimiser {
         solve({scaled.data(), s.n, 1}, *again.svd, v);
         kernels::scale<T, T>(s.n, s.k, x, again.columns.data(), none.data(), x.data);
       });
-    v.digits = digits_of(v.forward_error, u);
-    v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+    conclude_least_squares<T>(v, v.forward_error);
     if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
     return v;
   }
 
  private:
-  static double largest(const Spectral<T>& svd) { return svd.sigma().empty() ? 0 : svd.sigma()[0]; }
-  std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(largest(svd))); }
+  std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(svd.largest())); }
 
   std::int64_t solve(kernels::View<T> a, const Spectral<T>& svd, Verdict& v) const {
-    const Minimised found = least_squares<T>(s.m, s.n, s.k, a, svd, o.cutoff(largest(svd)), b, x);
+    const Minimised found = least_squares<T>(s.m, s.n, s.k, a, svd, o.cutoff(svd.largest()), b, x);
     v.kept = found.kept;
     v.rcond = found.rcond;
     v.forward_error = found.error;

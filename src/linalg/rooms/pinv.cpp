@@ -49,12 +49,10 @@ void run(const Tensor& a, const Factors* factors, Cutoff cutoff, double u, Diagn
         std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
         return;
       }
-      const double least = cutoff(svd.sigma().empty() ? 0 : svd.sigma()[0]);
+      const double least = cutoff(svd.largest());
       const Minimised found = least_squares<T>(m, n, m, stack[i], svd, least, {identity.data(), m, 1}, {to, m, 1});
       v.kept = found.kept;
-      v.forward_error = found.error;
-      v.digits = digits_of(found.error, kUnit<T>);
-      v.status = std::min(status_of(v.digits, -1, u), Status::ill_conditioned);
+      conclude_least_squares<T>(v, found.error);
       if (v.kept > 0 && found.rcond < std::sqrt(u)) v.rcond = scaled_rcond<T>(m, n, stack[i], v.kept);
     });
   });

@@ -113,7 +113,7 @@ void decompose(Job<T>& job, const Dense<T>& omega, std::int64_t k, std::int64_t 
   sketch = !captured || (iterations == 0 && full) ? Sketch::range
            : iterations > 0                       ? Sketch::whole
                                                   : Sketch::whole_but_turning;
-  const double largest = svd.sigma().empty() ? 0 : svd.sigma()[0];
+  const double largest = svd.largest();
   v.forward_error = largest > 0 ? a.frobenius() / largest : 0;
   v.digits = digits_of(v.forward_error, Dense<T>::u);
   double left = 0;
