@@ -85,17 +85,19 @@ void add_spectrum(Report& r, const Told& t) {
 void add_ridge_curve(Report& r, const Told& t, const Tensor& b) {
   if (t.ridge.empty() || r.diagnosis.size() != 1 || is_complex(r.matrix.values.dtype())) return;
   const Tensor a = packed(r.matrix.values, f64), data = packed(b, f64);
-  const std::int64_t m = a.shape()[0], n = a.shape()[1], k = data.ndim() == 1 ? 1 : data.shape()[1];
+  const std::int64_t m = a.shape().end()[-2], n = a.shape().back(), k = data.ndim() == 1 ? 1 : data.shape().back();
   const linalg::Spectral<double> svd(m, n, {reinterpret_cast<const double*>(a.node()->data), n, 1});
   const auto d = svd.ridge_data(k, {reinterpret_cast<const double*>(data.node()->data), k, 1});
   if (d.sigma.empty() || d.sigma[0] == 0) return;
-  const auto rule = t.ridge == "l-curve" ? linalg::RidgeRule::l_curve : linalg::RidgeRule::gcv;
+  const auto rule = t.ridge == "l-curve" ? linalg::RidgeRule::l_curve
+                    : t.ridge == "gcv"   ? linalg::RidgeRule::gcv
+                                         : linalg::RidgeRule::automatic;
   plot::Chart chart{
       .title = t.ridge == "l-curve" ? "Curvature of the L-curve, negated" : "Generalised cross-validation",
       .x_label = "λ",
       .y_label = "score",
       .log_x = true,
-      .log_y = rule == linalg::RidgeRule::gcv};
+      .log_y = rule != linalg::RidgeRule::l_curve};
   plot::Series line{.mark = plot::Series::Mark::line, .name = "score"}, taken{.name = "taken"};
   const double scale = d.sigma[0] * d.sigma[0], at = r.diagnosis[0].ridge;
   for (int i = 0; i <= 240; ++i) {

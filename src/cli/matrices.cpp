@@ -9,6 +9,7 @@
 #include "cli/paint.hpp"
 #include "io/csv.hpp"
 #include "io/file.hpp"
+#include "io/format.hpp"
 #include "tensor/note.hpp"
 
 namespace wp::cli {
@@ -137,14 +138,21 @@ void write_html(const Report& r, const std::string& file) {
 
 Matrix read_matrix(const std::string& file, const std::string& names) {
   Matrix m{file == "-" ? "stdin" : file, {}, {}};
-  const std::string path = file == "-" ? "/dev/stdin" : file;
-  const bool table = path.ends_with(".csv") || path.ends_with(".tsv");
-  if (table) {
-    io::Table t = io::read_csv(io::Source(path), {}, path.ends_with(".tsv") ? '\t' : 0);
+  const auto read_table = [&](const io::Source& source, char separator) {
+    io::Table t = io::read_csv(source, {}, separator);
     m.values = t.values;
     m.names = std::move(t.names);
+  };
+  if (file == "-") {  // a table, unless its first bytes say otherwise
+    const io::Source source("/dev/stdin");
+    if (const io::Format* const format = io::format_by_magic(source))
+      m.values = format->read(source, {});
+    else
+      read_table(source, 0);
+  } else if (file.ends_with(".csv") || file.ends_with(".tsv")) {
+    read_table(io::Source(file), file.ends_with(".tsv") ? '\t' : 0);
   } else {
-    m.values = load(path);
+    m.values = load(file);
   }
   if (!names.empty()) {
     m.names = split(names);

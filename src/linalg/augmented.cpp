@@ -119,6 +119,12 @@ double Augmented<T>::given(const Unknowns& right, std::int64_t column) const {
   return std::sqrt(sum);
 }
 
+template <class T>
+void Augmented<T>::take(const Unknowns& r, Unknowns& z, std::int64_t column) const {
+  for (std::int64_t i = 0; i < m_; ++i) z.p.data()[i * z.k + column] += r.p.data()[i * z.k + column];
+  for (std::int64_t i = 0; i < n_; ++i) z.q.data()[i * z.k + column] += r.q.data()[i * z.k + column];
+}
+
 // After a correction of size δ that follows one of size Δ, about δ·δ/Δ is left; after the first, at most δ·κ·u.
 template <class T>
 double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
@@ -128,7 +134,7 @@ double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
   Unknowns r(m_, n_, z.k);
   std::vector<double> last, error(static_cast<std::size_t>(z.k), 0);
   std::vector<char> going(static_cast<std::size_t>(z.k), 1);
-  for (std::int64_t j = 0; j < z.k; ++j) last.push_back(given(right, j) / least);  // no solution is larger
+  for (std::int64_t j = 0; j < z.k; ++j) last.push_back(given(right, j) / least);  // no answer is larger
   for (int round = 0; round < kRounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
     residual(right, z, r);
     apply(r);
@@ -136,13 +142,17 @@ double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
       if (!going[c]) continue;
       const auto j = static_cast<std::int64_t>(c);
       const double change = size_of(r, j);
+      if (round == 0) {  // the answer itself; what it lacks may be as large, where little can be fitted
+        take(r, z, j);
+        error[c] = change;
+        continue;
+      }
       if (!(change <= last[c] / 2)) {
         error[c] = change > 0 || std::isnan(change) ? std::max(change, last[c]) : 0;
         going[c] = 0;
         continue;
       }
-      for (std::int64_t i = 0; i < m_; ++i) z.p.data()[i * z.k + j] += r.p.data()[i * z.k + j];
-      for (std::int64_t i = 0; i < n_; ++i) z.q.data()[i * z.k + j] += r.q.data()[i * z.k + j];
+      take(r, z, j);
       error[c] = 2 * change * std::max(change / last[c], rate);
       last[c] = change;
       const double zero = u * given(right, j) / sigma_[0];

@@ -26,6 +26,7 @@ class Augmented {
   struct Unknowns;
   void residual(const Unknowns& right, const Unknowns& z, Unknowns& r) const;
   void apply(Unknowns& r) const;
+  void take(const Unknowns& r, Unknowns& z, std::int64_t column) const;  // z += r
   double improved(const Unknowns& right, Unknowns& z) const;
   double estimated(const Unknowns& right, const Unknowns& z) const;
   double size_of(const Unknowns& z, std::int64_t column) const;    // of the part that is asked for

@@ -18,7 +18,7 @@ struct RidgeData {
 // What λ = t·σ₁² gives: residual and solution, ρ² = Σ(λ/(σ² + λ))²β² + outside, η² = Σ(σ/(σ² + λ))²β² (in units of
 // norm and norm/σ₁), and the effective degrees of freedom Σ σ²/(σ² + λ).
 struct RidgePoint {
-  double rho = 0, eta = 0, freedom = 0;
+  double rho = 0, eta = 0, freedom = 0, squares = 0;
 };
 RidgePoint ridge_point(const RidgeData& data, double t);
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "long_tests.hpp"
 #include "matrices.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -53,9 +54,9 @@ bool is_triangular(const Matrix<T>& a, bool upper) {
   return true;
 }
 
-// Of large matrices a few kinds.
+// Of large matrices a few kinds, unless there is time.
 bool chosen(Size n, const std::string& name) {
-  return n < 200 || name == "random" || name == "graded" || name == "geometric singular values" ||
+  return n < 200 || long_tests() || name == "random" || name == "graded" || name == "geometric singular values" ||
          name == "clustered";
 }
 // Matrices m × n of every kind: those of matrices.hpp, and given singular values, geometric or in two clusters.
@@ -100,7 +101,7 @@ void for_hermitian(Size n, const std::function<void(const Matrix<T>&, const std:
 // f32 and c64 of at most 256 rows are computed in f64: few of them; one size beyond for the narrow kernels.
 template <class T>
 std::vector<Size> sizes() {
-  if (sizeof(Real<T>) == 4) return {0, 1, 2, 3, 5, 10, 260};
+  if (sizeof(Real<T>) == 4 && !long_tests()) return {0, 1, 2, 3, 5, 10, 260};
   return {0, 1, 2, 3, 5, 10, 50, 200};
 }
 
@@ -183,6 +184,27 @@ TYPED_TEST(Factorisations, OfLdlReconstructWithBlocksOfAtMostTwo) {
       const auto order = indices(f.P);
       const auto A = wide(permuted(a, order, order));
       worst(matrices::ratio<T>(A - wide(L) * wide(D) * adjoint(wide(L)), norm(A), n));
+    });
+}
+
+TYPED_TEST(Factorisations, OfSvdAreOrthonormalAndReconstructByEveryMethod) {
+  using T = TypeParam;
+  Worst worst;
+  for (const auto [m, n] : shapes<T>())
+    for_matrices<T>(m, n, [&](const Matrix<T>& a, const std::string& name) {
+      for (const char* accuracy : {"normal", "high"}) {
+        if (std::max(a.m, a.n) >= 200 && name != "random" && accuracy[0] == 'h') continue;
+        SCOPED_TRACE(accuracy);
+        const auto f = linalg::svd(tensor(a), {.full_matrices = false, .accuracy = accuracy});
+        const auto U = matrix<T>(f.U), Vh = matrix<T>(f.Vh);
+        const auto S = matrix<Real<T>>(f.S);
+        std::vector<Real<T>> s;
+        for (Size i = 0; i < std::min(a.m, a.n); ++i) s.push_back(S(0, i));
+        EXPECT_TRUE(std::is_sorted(s.rbegin(), s.rend()));
+        worst(matrices::unorthogonality(U));
+        worst(matrices::unorthogonality(adjoint(Vh)));
+        worst(matrices::ratio<T>(wide(a) - scaled(wide(U), s) * wide(Vh), norm(wide(a)), std::max(a.m, a.n)));
+      }
     });
 }
 

@@ -78,8 +78,10 @@ TEST(LeastSquares, TheErrorIsNotMoreThanToldForAnyFitAndCondition) {
     const auto x = linalg::diagnosed::lstsq(Tensor::from(a, {m, n}), Tensor::from(b, {m}), {.rtol = 1e-15});
     const double error = error_of(exact_least_squares(m, n, a, b), x.value);
     const linalg::Member& told = x.diagnosis[0];
-    ASSERT_LE(error, 4 * told.forward_error) << "trial " << t << ", cond " << cond << '\n' << x.diagnosis;
-    if (cond <= 1e10) ASSERT_LE(error, 1e-12) << "trial " << t << ", cond " << cond << '\n' << x.diagnosis;
+    ASSERT_LE(error, 8 * told.forward_error) << "trial " << t << ", cond " << cond << '\n' << x.diagnosis;
+    if (cond <= 1e10) {
+      ASSERT_LE(error, 1e-12) << "trial " << t << ", cond " << cond << '\n' << x.diagnosis;
+    }
   }
 }
 
@@ -154,6 +156,27 @@ TEST(Ridge, TheDiscrepancyPrincipleLeavesAResidualOfTheSizeOfTheNoise) {
     EXPECT_GT(found.diagnosis[0].ridge, 0) << rule;
   }
   EXPECT_THROW(linalg::lstsq(A, B, {.ridge = "discrepancy"}), ArgumentError);
+}
+
+TEST(Ridge, TheAutomaticRuleDoesNotTakeNoiseForData) {
+  std::mt19937 g(11);
+  std::normal_distribution<double> normal;
+  const std::int64_t m = 40, n = 12;
+  for (int draw = 0; draw < 100; ++draw) {
+    std::vector<double> random(static_cast<std::size_t>(m * n)), s, truth, noise;
+    for (double& v : random) v = normal(g);
+    const auto f = linalg::svd(Tensor::from(random, {m, n}), {.full_matrices = false});
+    for (std::int64_t i = 0; i < n; ++i) {
+      s.push_back(std::pow(10.0, -10.0 * static_cast<double>(i) / static_cast<double>(n - 1)));
+      truth.push_back(normal(g));
+    }
+    for (std::int64_t i = 0; i < m; ++i) noise.push_back(1e-5 * normal(g));
+    const Tensor A = matmul(f.U * Tensor::from(s, {n}), f.Vh), x = Tensor::from(truth, {n});
+    const auto found = linalg::diagnosed::lstsq(A, matmul(A, x) + Tensor::from(noise, {m}), {.ridge = "auto"});
+    ASSERT_LE(linalg::vector_norm(found.value - x).item<double>(), 3 * linalg::vector_norm(x).item<double>())
+        << "draw " << draw << '\n'
+        << found.diagnosis;
+  }
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ TEST(Words, OfAnExactlySingularMatrixAreExact) {
   EXPECT_EQ(dependency({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}), "row 2 = −row 0 + 2 × row 1");
   EXPECT_EQ(dependency({{3.0, 6.0}, {1.0, 2.0}}), "row 1 = 1/3 × row 0");
   EXPECT_EQ(dependency({{7.0, 14.0}, {-24.0, -48.0}}), "row 1 = −24/7 × row 0");
-  EXPECT_EQ(dependency({{3.0, 6.0}, {1.0, 2.0}}, {{"mass", "force"}}), "force = 1/3 × mass");
+  EXPECT_EQ(dependency({{9.0, 3.0}, {3.0, 1.0}}, {{"mass", "force"}}), "force = 1/3 × mass");
   EXPECT_EQ(dependency({{0.0, 0.0}, {1.0, 2.0}}), "row 0 is zero");
   EXPECT_EQ(dependency({{1.0, 1.0}, {1.5, 1.5}}), "row 1 = 1.5 × row 0");
   EXPECT_EQ(dependency({{0.1, 0.2}, {0.2, 0.4}}), "row 1 = 2 × row 0");

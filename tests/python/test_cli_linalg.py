@@ -13,7 +13,7 @@ def folder(tmp_path):
     np.save(tmp_path / "b.npy", np.array([1.0, 2.0]))
     np.save(tmp_path / "wide.npy", np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
     np.save(tmp_path / "nan.npy", np.array([[1.0, np.nan], [0.0, 1.0]]))
-    (tmp_path / "prices.csv").write_text("MSFT,AAPL\n1,1\n1.2,1.2\n")
+    (tmp_path / "prices.csv").write_text("MSFT,AAPL\n1,1.2\n2,2.4\n")
     return tmp_path
 
 
@@ -33,6 +33,34 @@ def test_a_singular_matrix_gives_no_data_but_the_reason(cli, folder):
 def test_diagnose_uses_the_labels_of_a_table(cli, folder):
     done = cli("diagnose", str(folder / "prices.csv"))
     assert done.returncode == 1 and "AAPL = 1.2 × MSFT" in done.stdout and "singular values" in done.stdout
+    assert "row 1 = 2 × row 0" in done.stdout
+
+
+def test_answers_beyond_the_range_are_told(cli, folder):
+    (folder / "tiny.csv").write_text("1e-310,0\n0,2e-310\n")
+    for command in ("inv", "pinv"):
+        done = cli(command, str(folder / "tiny.csv"))
+        assert done.returncode == 1 and done.stdout == "inf,0\n0,inf\n"
+        assert "beyond the range of f64: element [0, 0] is inf" in done.stderr
+
+
+def test_what_is_not_finite_is_named_without_useless_advice(cli, folder):
+    done = cli("inv", str(folder / "nan.npy"))
+    assert done.returncode == 1 and "x[0, 1] is nan (1 of 4 elements is not finite)" in done.stderr
+    assert "--ridge" not in done.stderr
+    done = cli("solve", str(folder / "good.npy"), str(folder / "nan.npy"))
+    assert "x2[0, 1] is nan" in done.stderr
+
+
+def test_names_count_columns_and_tolerances_are_not_negative(cli, folder):
+    assert "one name per column; got 3 for 2" in cli("inv", str(folder / "good.npy"), "--names", "a,b,c").stderr
+    assert "rtol" in cli("pinv", str(folder / "good.npy"), "--rtol", "-1").stderr
+
+
+def test_a_table_may_come_from_a_pipe(cli, folder):
+    with open(folder / "prices.csv") as table:
+        done = cli("diagnose", "-", stdin=table)
+    assert done.returncode == 1 and "AAPL = 1.2 × MSFT" in done.stdout
 
 
 def test_json_has_value_diagnosis_and_version(cli, folder):
