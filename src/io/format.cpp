@@ -27,15 +27,6 @@ struct Calling : wp::detail::Restore<&Context::running> {
   }
 };
 
-const Format* format_by_magic(const Source& source) {
-  char head[16];
-  const std::size_t n = std::min<std::size_t>(sizeof head, source.size());
-  source.read(0, head, n);
-  for (const Format& f : table)
-    if (!f.magic.empty() && std::string_view(head, n).starts_with(f.magic)) return &f;
-  return nullptr;
-}
-
 std::string ending_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -57,6 +48,15 @@ const Format* format_of(std::string_view path) {
   const auto* const at =
       std::find_if(table.begin(), table.end(), [&](const Format& f) { return f.ending == ending; });
   return at == table.end() ? nullptr : at;
+}
+
+const Format* format_by_magic(const Source& source) {
+  char head[16];
+  const std::size_t n = std::min<std::size_t>(sizeof head, source.size());
+  source.read(0, head, n);
+  for (const Format& f : table)
+    if (!f.magic.empty() && std::string_view(head, n).starts_with(f.magic)) return &f;
+  return nullptr;
 }
 
 std::string endings_text() {

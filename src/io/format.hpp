@@ -17,6 +17,8 @@ struct Format {
 std::span<const Format> formats();
 // By the path's ending; null if no format has it.
 const Format* format_of(std::string_view path);
+// By the first bytes; null if they are of none.
+const Format* format_by_magic(const Source& source);
 // ".npy, .csv, .tsv".
 std::string endings_text();
 

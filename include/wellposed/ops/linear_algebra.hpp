@@ -169,7 +169,7 @@ struct InvOptions {
   std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
-  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
   std::string_view method = "auto";  // How A is factored; auto goes by its structure. cholesky and ldl take the Hermitian part of A.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
@@ -419,7 +419,7 @@ struct SolveOptions {
   std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
-  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the rows and columns, for messages.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   std::string_view accuracy = "normal";  // high: what f64 cannot resolve is eliminated in 113-bit arithmetic (up to 200 rows); slower.
   std::string_view method = "auto";  // How A is factored; auto goes by its structure. cholesky and ldl take the Hermitian part of A.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
