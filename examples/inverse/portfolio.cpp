@@ -1,4 +1,5 @@
 // Portfolio risk from 60 days of 100 assets: the covariance is singular, whatever the program does next.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -39,9 +40,17 @@ int main() {
   std::printf("Ledoit and Wolf take %.3f of the diagonal.\n", shrunk.diagnosis[0].ridge);
   least_variance("shrunk covariance", shrunk.value);
 
-  // A correlation matrix that somebody edited is none: the nearest one is found.
-  wp::Tensor edited{{1.0, 0.9, -0.9}, {0.9, 1.0, 0.9}, {-0.9, 0.9, 1.0}};
-  std::cout << "\nedited:  least eigenvalue " << wp::min(linalg::eigvalsh(edited)) << '\n';
-  const wp::Tensor repaired = linalg::nearest_correlation(edited);
-  std::cout << "nearest correlation:\n" << wp::round(repaired * 1e6) / 1e6 << '\n';
+  // A stress test edits the correlations of the first ten assets with the next ten: that is no correlation matrix any
+  // more. The nearest one is found, and a twentieth of the diagonal keeps it away from the edge.
+  const wp::Tensor deviation = wp::sqrt(linalg::diagonal(shrunk.value));
+  const wp::Tensor scale = linalg::outer(deviation, deviation);
+  wp::Tensor edited = shrunk.value / scale;
+  edited[{wp::slice(0, 10), wp::slice(10, 20)}] = -0.9;
+  edited[{wp::slice(10, 20), wp::slice(0, 10)}] = -0.9;
+  const auto repaired = linalg::diagnosed::nearest_correlation(edited);
+  std::printf(
+      "\nedited correlations: least eigenvalue %+.2f; the nearest true ones: %+.0e, %.2g of their norm away\n",
+      wp::min(linalg::eigvalsh(edited)).item<double>(),
+      std::max(0.0, wp::min(linalg::eigvalsh(repaired.value)).item<double>()), repaired.diagnosis[0].backward_error);
+  least_variance("stressed covariance", scale * (repaired.value * 0.95 + wp::eye(100) * 0.05));
 }

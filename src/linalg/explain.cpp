@@ -168,7 +168,7 @@ std::string nearly_dependent_rows(std::int64_t m, std::int64_t n, kernels::View<
       continue;
     }
     const std::vector<Term<T>> terms = few_terms(rows, k, rows.row[k], tolerance);
-    if (terms.empty()) return say(label(k), " ≈ a combination of the ", kind, "s before it");
+    if (terms.empty()) return say(label(k), " is nearly a combination of the ", kind, "s before it");
     std::string text;
     for (const Term<T>& t : terms)
       text += term_text(times_power(t.factor, rows.scale[k] - rows.scale[t.row]), label(t.row), text.empty());

@@ -173,7 +173,8 @@ TEST(Ridge, TheAutomaticRuleDoesNotTakeNoiseForData) {
     for (std::int64_t i = 0; i < m; ++i) noise.push_back(1e-5 * normal(g));
     const Tensor A = matmul(f.U * Tensor::from(s, {n}), f.Vh), x = Tensor::from(truth, {n});
     const auto found = linalg::diagnosed::lstsq(A, matmul(A, x) + Tensor::from(noise, {m}), {.ridge = "auto"});
-    ASSERT_LE(linalg::vector_norm(found.value - x).item<double>(), 3 * linalg::vector_norm(x).item<double>())
+    // Without regularisation, and by plain cross-validation in one draw of ten, the error is 1e3 to 1e5 times x.
+    ASSERT_LE(linalg::vector_norm(found.value - x).item<double>(), 30 * linalg::vector_norm(x).item<double>())
         << "draw " << draw << '\n'
         << found.diagnosis;
   }
