@@ -31,7 +31,7 @@ def torch_call(op, dtype, shape):
     import torch
     torch.set_grad_enabled(True)
     if op == "tape.mlp":
-        x, labels, p = parameters(dtype, shape[0])
+        x, labels, p = parameters(dtype, *shape)
         x, labels = torch.from_numpy(x), torch.from_numpy(labels)
         p = [torch.from_numpy(v).requires_grad_() for v in p]
 
@@ -51,19 +51,26 @@ def torch_call(op, dtype, shape):
     return lambda: torch.autograd.grad(loss(leaf), leaf)
 
 
+def jax_update(dtype, shape):
+    """The training step as a function of the parameters, and the parameters."""
+    import jax
+    import jax.numpy as jnp
+    x, labels, p = parameters(dtype, *shape)
+
+    def loss(p):
+        h = jax.nn.relu(x @ p[0] + p[1])
+        h = jax.nn.relu(h @ p[2] + p[3])
+        return -jnp.mean(jax.nn.log_softmax(h @ p[4] + p[5])[jnp.arange(len(labels)), labels])
+    return lambda p: [v - jnp.asarray(.01, v.dtype) * d for v, d in zip(p, jax.grad(loss)(p))], [jnp.asarray(v) for v in p]
+
+
 def jax_call(op, dtype, shape):
     import jax
     import jax.numpy as jnp
     jax.config.update("jax_enable_x64", True)
     if op == "tape.mlp":
-        x, labels, p = parameters(dtype, shape[0])
-
-        def loss(p):
-            h = jax.nn.relu(x @ p[0] + p[1])
-            h = jax.nn.relu(h @ p[2] + p[3])
-            return -jnp.mean(jax.nn.log_softmax(h @ p[4] + p[5])[jnp.arange(len(labels)), labels])
-        step = jax.jit(lambda p: [v - jnp.asarray(.01, v.dtype) * d for v, d in zip(p, jax.grad(loss)(p))])
-        state = [[jnp.asarray(v) for v in p]]
+        update, p = jax_update(dtype, shape)
+        step, state = jax.jit(update), [p]
 
         def run():
             state[0] = jax.block_until_ready(step(state[0]))
@@ -74,21 +81,26 @@ def jax_call(op, dtype, shape):
     return lambda: jax.block_until_ready(f(x))
 
 
+def tensorflow_step(dtype, shape):
+    """The training step, eager."""
+    import tensorflow as tf
+    x, labels, p = parameters(dtype, *shape)
+    p = [tf.Variable(v) for v in p]
+
+    def step():
+        with tf.GradientTape() as tape:
+            h = tf.nn.relu(x @ p[0] + p[1])
+            h = tf.nn.relu(h @ p[2] + p[3])
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, h @ p[4] + p[5]))
+        for v, d in zip(p, tape.gradient(loss, p)):
+            v.assign_sub(.01 * d)
+    return step
+
+
 def tensorflow_call(op, dtype, shape):
     import tensorflow as tf
     if op == "tape.mlp":
-        x, labels, p = parameters(dtype, shape[0])
-        p = [tf.Variable(v) for v in p]
-
-        @tf.function
-        def step():
-            with tf.GradientTape() as tape:
-                h = tf.nn.relu(x @ p[0] + p[1])
-                h = tf.nn.relu(h @ p[2] + p[3])
-                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, h @ p[4] + p[5]))
-            for v, d in zip(p, tape.gradient(loss, p)):
-                v.assign_sub(.01 * d)
-        return step
+        return tf.function(tensorflow_step(dtype, shape))
     x, a, b = (tf.constant(v) for v in operands(dtype, shape, 3))
 
     def loss(t):

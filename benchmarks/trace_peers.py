@@ -12,7 +12,7 @@ import time
 
 os.environ.update(OMP_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="3", TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="1")
 
-from tape_peers import parameters
+from tape_peers import jax_update, tensorflow_step, torch_call
 
 CASES = {"batch 64, 32-64-64-10": ((64, 32, 64), 20), "batch 1024, 256-512-512-10": ((1024, 256, 512), 2)}
 
@@ -20,16 +20,7 @@ CASES = {"batch 64, 32-64-64-10": ((64, 32, 64), 20), "batch 1024, 256-512-512-1
 def torch_steps(sizes):
     import torch
     torch.set_num_threads(1)
-    x, labels, p = parameters("f32", *sizes)
-    x, labels, p = torch.from_numpy(x), torch.from_numpy(labels), [torch.from_numpy(v).requires_grad_() for v in p]
-
-    def step():
-        h = torch.relu(x @ p[0] + p[1])
-        h = torch.relu(h @ p[2] + p[3])
-        g = torch.autograd.grad(torch.nn.functional.cross_entropy(h @ p[4] + p[5], labels), p)
-        with torch.no_grad():
-            for v, d in zip(p, g):
-                v -= .01 * d
+    step = torch_call("tape.mlp", "f32", sizes)
 
     def watched():
         with torch.autograd.set_detect_anomaly(True):
@@ -39,44 +30,23 @@ def torch_steps(sizes):
 
 def tensorflow_steps(sizes):
     import tensorflow as tf
-    x, labels, first = parameters("f32", *sizes)
-    for name, compiled in (("check_numerics, eager", False), ("check_numerics, tf.function", True)):
-        steps = []
-        for watch in (False, True):
-            p = [tf.Variable(v) for v in first]
-
-            def step(p=p):
-                with tf.GradientTape() as tape:
-                    h = tf.nn.relu(x @ p[0] + p[1])
-                    h = tf.nn.relu(h @ p[2] + p[3])
-                    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, h @ p[4] + p[5]))
-                for v, d in zip(p, tape.gradient(loss, p)):
-                    v.assign_sub(.01 * d)
-            f = tf.function(step) if compiled else step
-            if watch:
-                tf.debugging.enable_check_numerics()
-            f()
-            tf.debugging.disable_check_numerics()
-            steps.append(f)
-        switch = None if compiled else (tf.debugging.enable_check_numerics, tf.debugging.disable_check_numerics)
-        yield name, *steps, switch
+    watch, leave = tf.debugging.enable_check_numerics, tf.debugging.disable_check_numerics
+    eager = tensorflow_step("f32", sizes)
+    yield "check_numerics, eager", eager, eager, (watch, leave)
+    plain, watched = (tf.function(tensorflow_step("f32", sizes)) for _ in range(2))
+    plain()
+    watch()
+    watched()  # what is traced under it stays checked
+    leave()
+    yield "check_numerics, tf.function", plain, watched, None
 
 
 def jax_steps(sizes):
     import jax
-    import jax.numpy as jnp
     from jax.experimental import checkify
-    x, labels, p = parameters("f32", *sizes)
-
-    def loss(p):
-        h = jax.nn.relu(x @ p[0] + p[1])
-        h = jax.nn.relu(h @ p[2] + p[3])
-        return -jnp.mean(jax.nn.log_softmax(h @ p[4] + p[5])[jnp.arange(len(labels)), labels])
-
-    def update(p):
-        return [v - jnp.float32(.01) * d for v, d in zip(p, jax.grad(loss)(p))]
+    update, p = jax_update("f32", sizes)
     plain, checked = jax.jit(update), jax.jit(checkify.checkify(update, errors=checkify.nan_checks))
-    state = [[jnp.asarray(v) for v in p]]
+    state = [p]
 
     def step():
         state[0] = jax.block_until_ready(plain(state[0]))
