@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/groups.hpp"
 #include "base/scope.hpp"
 #include "base/text.hpp"
 #include "base/watcher.hpp"
@@ -118,30 +119,6 @@ struct Large {
 Large& large() {
   static Large* l = new Large;
   return *l;
-}
-
-std::size_t read_number(const char* path, const char* key) {
-  std::size_t value = ~std::size_t{0};
-  if (FILE* f = std::fopen(path, "re")) {
-    char line[256];
-    while (std::fgets(line, sizeof line, f)) {
-      const std::size_t n = std::strlen(key);
-      if (std::strncmp(line, key, n) == 0 && std::sscanf(line + n, "%zu", &value) == 1) break;
-    }
-    std::fclose(f);
-  }
-  return value;
-}
-
-// Limits of the control groups this process is in (v2, then v1).
-std::size_t cgroup_left() {
-  for (const auto& [limit, usage] :
-       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
-    const std::size_t max = read_number(limit, ""), used = read_number(usage, "");
-    if (max != ~std::size_t{0} && used != ~std::size_t{0}) return max > used ? max - used : 0;
-  }
-  return ~std::size_t{0};
 }
 
 std::size_t address_space_left() {
@@ -275,7 +252,7 @@ void release_large(void* block, std::size_t asked) noexcept {
 std::size_t available() noexcept {
   const std::size_t kib = read_number("/proc/meminfo", "MemAvailable:");
   const std::size_t machine = kib == ~std::size_t{0} ? kib : kib * 1024;
-  return std::min({machine, cgroup_left(), address_space_left()});
+  return std::min({machine, group_memory().left, address_space_left()});
 }
 
 void* allocate_slow(std::size_t bytes) {

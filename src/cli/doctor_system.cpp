@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/groups.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
 #include "cli/doctor.hpp"
@@ -80,10 +81,8 @@ double total_memory() {
 }
 
 double cgroup_limit() {
-  double limit = 0;
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-    if (std::ifstream in(path); in >> limit) return limit < 0x1p62 ? limit : HUGE_VAL;
-  return HUGE_VAL;
+  const std::size_t limit = memory::group_memory().limit;
+  return limit == ~std::size_t{0} ? HUGE_VAL : static_cast<double>(limit);
 }
 
 double address_space_limit() {

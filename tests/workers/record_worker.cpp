@@ -1,6 +1,7 @@
 // wp_record_worker FILE MODE: records itself and ends as MODE says, for tests that read what is left.
 //   train: trains until it is killed; says "ready" after the first step
-//   clean, throw, terminate, segv, abort, fpe, ill, overflow, malloc, lender, fork, nan, growth
+//   clean, throw, terminate, segv, abort, fpe, ill, overflow, malloc, lender, fork, nan, growth, beyond,
+//   hungry
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -89,6 +91,19 @@ int run(const std::string& mode) {
     else
       munmap(memory + page / 2 / page * page + page, page);
     (void)wp::sum(lent);
+  }
+  if (mode == "beyond") {
+    try {
+      (void)wp::zeros({100 << 20});
+    } catch (const wp::OutOfMemory& e) {
+      std::puts(e.what());
+    }
+  }
+  if (mode == "hungry") {  // of a memory that tensors know nothing of
+    const wp::scope here("cache");
+    std::vector<Tensor> kept;
+    for (int i = 0; i < 100; ++i) kept.push_back(wp::ones({256, 256}));
+    for (;;) std::memset(std::malloc(1 << 20), 1, 1 << 20);
   }
   if (mode == "nan") {
     const wp::allow_nonfinite meant;

@@ -1,4 +1,4 @@
-"""Recordings on a file system without room. It must be mounted: in a name space of its own, as root or as a user who may."""
+"""Full disks and little memory, made by mounts and control groups: the tests say in their names what must be allowed."""
 import os
 import pathlib
 import shutil
@@ -49,3 +49,41 @@ def test_where_mounting_is_allowed_a_disk_that_fills_up_later_does_not_hurt_the_
     assert done.returncode == 0, done.stderr
     assert "killed without a word" in done.stdout, done.stdout + done.stderr
     assert "What is missing" not in done.stdout
+
+
+@pytest.fixture
+def group():
+    """A control group that allows 300 MiB, or a skip where none can be made."""
+    for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        made = pathlib.Path(base) / f"wellposed-test-{os.getpid()}"
+        try:
+            made.mkdir()
+            (made / limit).write_text(str(300 << 20))
+        except OSError:
+            if made.exists():
+                made.rmdir()
+            continue
+        yield made
+        made.rmdir()
+        return
+    pytest.skip("no control group can be made here")
+
+
+def in_group(group, *command):
+    return subprocess.run(["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *command], capture_output=True, text=True,
+                          env=clean_environment())
+
+
+def test_where_a_control_group_can_be_made_a_kill_for_want_of_memory_is_told(group, tmp_path):
+    file = tmp_path / "run.wpr"
+    assert in_group(group, WORKER, str(file), "hungry").returncode == -9
+    done = subprocess.run([CLI, "postmortem", str(file)], capture_output=True, text=True, env=clean_environment())
+    assert done.returncode == 1
+    assert "probably for want of memory" in done.stdout, done.stdout
+    assert "belong to scope cache, the most of all" in done.stdout, done.stdout
+
+
+def test_where_a_control_group_can_be_made_a_request_beyond_its_limit_is_refused_and_the_process_goes_on(group, tmp_path):
+    done = in_group(group, WORKER, str(tmp_path / "run.wpr"), "beyond")
+    assert done.returncode == 0, done.stderr
+    assert "800 MiB" in done.stdout, done.stdout
