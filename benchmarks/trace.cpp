@@ -23,7 +23,11 @@ double now() {
 double time_of(const Work& work, int calls) {
   work();  // what was cold is warm
   const double start = now();
-  for (int i = 0; i < calls; ++i) work();
+  for (int i = 0; i < calls; ++i) {
+    wp::set_step(i);
+    work();
+  }
+  wp::set_step(-1);
   return (now() - start) / calls;
 }
 

@@ -24,6 +24,7 @@ class Window;
 struct TraceOptions {
   std::size_t calls = 4096;
   std::size_t bytes = std::size_t{64} << 20;  // of results that nobody else might hold any more
+  std::int64_t steps = 2;  // of set_step: what ran before the last so many of them; memory stays in the caches
 };
 
 // Keeps the calls of all threads while it lives, with their tensors. One at a time is asked by blame: the innermost.

@@ -98,7 +98,7 @@ void Walk::came_in(const Tensor& x, std::int64_t element, Blame& b) const {
     b.missing = "No calls were kept: make a wp::Trace before them to see the whole way.";
   else if (let_go_ > 0 && b.source != Blame::Source::data && !label)
     b.missing += say(b.missing.empty() ? "" : " ", "The window has let go of ", let_go_,
-                     " calls; keep more with Trace({.calls = …, .bytes = …}).");
+                     " calls; keep more with Trace({.calls = …, .bytes = …, .steps = …}).");
 }
 
 const Call& Walk::recalled(std::size_t call) {

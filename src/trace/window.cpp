@@ -1,5 +1,7 @@
 #include "trace/window.hpp"
 
+#include <algorithm>
+
 #include "base/busy.hpp"
 
 namespace wp {
@@ -16,9 +18,9 @@ Kept::Kept(const Call& c)
       place(c.place()),
       scope(context().scope),
       step(context().step),
-      out(c.out) {
+      attrs(c.attrs.begin(), c.attrs.end()) {
   for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
-  for (const Attr& a : c.attrs) attrs.push_back(a);
+  for (const Tensor& t : c.out) out.push_back(t);
 }
 
 std::size_t Kept::bytes() const noexcept {
@@ -38,7 +40,7 @@ Recalled::Recalled(const Kept& k)
         return all;
       }()),
       call(*k.op, {in_.data(), in_.size()}, {k.attrs.data(), k.attrs.size()}, k.place) {
-  call.out = k.out;
+  for (const Tensor& t : k.out) call.out.push_back(t);
 }
 
 thread_local bool Aside::aside_ = false;
@@ -53,15 +55,42 @@ void Window::after(const Call& c) noexcept {
   }
 }
 
-void Window::keep(Kept kept) {
-  std::deque<Kept> old;  // tensors go after the lock: their memory may be somebody's to release
+void Ring::push(Kept&& k) {
+  if (count_ == slots_.size()) {
+    std::rotate(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(first_), slots_.end());
+    first_ = 0;
+    slots_.resize(std::max<std::size_t>(2 * count_, 64));
+  }
+  slots_[(first_ + count_) % slots_.size()] = std::move(k);
+  ++count_;
+}
+
+Kept Ring::pop() noexcept {
+  Kept out = std::move(slots_[first_]);
+  first_ = (first_ + 1) % slots_.size();
+  --count_;
+  return out;
+}
+
+bool Window::too_much(std::int64_t step) const noexcept {
+  if (calls_.size() <= 1) return false;
+  return calls_.size() > options_.calls || bytes_ > options_.bytes ||
+         (options_.steps > 0 && step >= 0 && calls_[0].step <= step - options_.steps);
+}
+
+void Window::keep(Kept&& kept) {
+  const std::int64_t step = kept.step;
+  std::optional<Kept> old;  // tensors go after the lock: their memory may be somebody's to release
+  std::vector<Kept> older;
   const Busy busy(busy_);
   bytes_ += kept.bytes();
-  calls_.push_back(std::move(kept));
-  while (calls_.size() > options_.calls || (bytes_ > options_.bytes && calls_.size() > 1)) {
-    bytes_ -= calls_.front().bytes();
-    old.push_back(std::move(calls_.front()));
-    calls_.pop_front();
+  calls_.push(std::move(kept));
+  while (too_much(step)) {
+    bytes_ -= calls_[0].bytes();
+    if (old)
+      older.push_back(calls_.pop());
+    else
+      old.emplace(calls_.pop());
     ++let_go_;
   }
 }
@@ -79,14 +108,16 @@ std::size_t Window::let_go() const {
   return let_go_;
 }
 void Window::clear() {
-  std::deque<Kept> old;
+  Ring old;
   const Busy busy(busy_);
-  old.swap(calls_);
+  std::swap(old, calls_);
   bytes_ = 0;
 }
 std::vector<Kept> Window::calls() const {
   const Busy busy(busy_);
-  return {calls_.begin(), calls_.end()};
+  std::vector<Kept> out;
+  for (std::size_t i = 0; i < calls_.size(); ++i) out.push_back(calls_[i]);
+  return out;
 }
 Window* Window::innermost() noexcept {
   return innermost_window.load(std::memory_order_acquire);

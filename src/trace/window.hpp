@@ -1,7 +1,6 @@
 // The calls that ran last, with their tensors.
 #pragma once
 #include <atomic>
-#include <deque>
 #include <optional>
 
 #include "ops/dispatch.hpp"
@@ -11,14 +10,16 @@
 namespace wp::trace {
 
 struct Kept {
-  const Op* op;
-  const char* rule;  // the op whose derivative it belongs to, or null
+  const Op* op = nullptr;
+  const char* rule = nullptr;  // the op whose derivative it belongs to, or null
   Place place;
-  const ScopeName* scope;
-  std::int64_t step;
-  Tensors in, out;
-  SmallVector<Attr, 2> attrs;
+  const ScopeName* scope = nullptr;
+  std::int64_t step = -1;
+  SmallVector<Tensor, 3> in;
+  SmallVector<Tensor, 1> out;
+  std::vector<Attr> attrs;
 
+  Kept() noexcept = default;
   explicit Kept(const Call& c);
   std::size_t bytes() const noexcept;
   std::string name() const;  // "multiply in the derivative of tanh"
@@ -53,6 +54,19 @@ class [[nodiscard]] Aside : Unseen, detail::Restore<&Context::level> {
   bool outer_;
 };
 
+// Calls, the oldest first, in memory that is used again.
+class Ring {
+ public:
+  std::size_t size() const noexcept { return count_; }
+  const Kept& operator[](std::size_t i) const noexcept { return slots_[(first_ + i) % slots_.size()]; }
+  void push(Kept&& k);
+  Kept pop() noexcept;
+
+ private:
+  std::vector<Kept> slots_;
+  std::size_t first_ = 0, count_ = 0;
+};
+
 class Window : public Witness {
  public:
   explicit Window(const TraceOptions& options) : options_(options) {}
@@ -69,10 +83,11 @@ class Window : public Witness {
 
  private:
   friend class wp::Trace;
-  void keep(Kept kept);
+  void keep(Kept&& kept);
+  bool too_much(std::int64_t step) const noexcept;
   TraceOptions options_;
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
-  std::deque<Kept> calls_;
+  Ring calls_;
   std::size_t bytes_ = 0, let_go_ = 0;
   Window* outer_ = nullptr;
 };

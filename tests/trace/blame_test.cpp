@@ -176,6 +176,20 @@ TEST(Window, KeepsWithinItsBytes) {
   EXPECT_EQ(trace.calls(), 12U);
 }
 
+TEST(Window, KeepsTheLastSteps) {
+  const Trace trace;
+  const Tensor x{1.0};
+  Tensor y = x;
+  for (int step = 0; step < 10; ++step) {
+    wp::set_step(step);
+    for (int i = 0; i < 5; ++i) y = wp::add(y, x);
+  }
+  wp::set_step(-1);
+  EXPECT_EQ(trace.calls(), 10U);
+  EXPECT_EQ(trace.let_go(), 40U);
+  EXPECT_NE(wp::blame(y, {0}).missing.find("has let go of 40 calls"), std::string::npos);
+}
+
 TEST(Window, SeesAllThreads) {
   const Trace trace;
   Tensor made;
