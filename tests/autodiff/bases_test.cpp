@@ -12,26 +12,7 @@ namespace la = linalg;
 using Function = std::function<Tensor(const Tensor&)>;
 
 Tensor complex_normal(const Dims& shape, unsigned seed) {
-  return astype(normal(shape, seed), c128) + normal(shape, seed + 1000) * complex128(0, 1);
-}
-Tensor adjoint(const Tensor& x) {
-  return matrix_transpose(conj(x));
-}
-double relative(const Tensor& a, const Tensor& b) {
-  const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
-  return off / std::max(size, 1e-30);
-}
-Tensor gradient_by(const Function& f, const Tensor& a) {
-  GradientTape tape;
-  tape.watch(a);
-  return tape.gradient(f(a), a);
-}
-Tensor hessian_product(const Function& f, const Tensor& a, const Tensor& v) {
-  GradientTape outer, inner;
-  outer.watch(a);
-  inner.watch(a);
-  const Tensor g = inner.gradient(f(a), a);
-  return outer.gradient(sum(real(conj(v) * g)), a);
+  return Draw(seed).normal(shape, c128);
 }
 // Of rank r.
 Tensor of_rank(std::int64_t m, std::int64_t n, std::int64_t r, unsigned seed) {
