@@ -14,7 +14,7 @@ struct GradcheckOptions {
   double atol = 1e-9;
 };
 
-// One entry ∂y/∂x of a Jacobian (of order 2: of the gradient's).
+// One entry ∂y/∂x of a Jacobian; of order 2 ∂g/∂x, g being the gradient.
 struct GradcheckEntry {
   std::string name;  // "∂y[1]/∂x[0, 2]"; of complex numbers which part
   double computed = 0, expected = 0, uncertainty = 0;

@@ -155,12 +155,12 @@ bool all_finite(const Values& v) {
 
 class Check {
  public:
-  Check(const Function& f, const std::vector<Tensor>& x, const GradcheckOptions& options)
+  Check(const Function& f, const std::vector<Tensor>& x, const GradcheckOptions& options, std::string result)
       : f_(f),
         x_(x),
         y_(f(x)),
         in_(x, "x"),
-        out_(y_, "y"),
+        out_(y_, std::move(result)),
         at_(out_.of(y_)),
         beyond_(!all_finite(at_)),
         options_(options) {}
@@ -361,10 +361,10 @@ GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vec
                           const std::vector<Tensor>& x, int order, const GradcheckOptions& options) {
   if (order < 1 || order > 2)
     raise<ArgumentError>("WP-ARG-001", "gradcheck", say("order must be 1 or 2; got ", order, "."));
-  GradcheckReport first = Check(f, x, options).run();
+  GradcheckReport first = Check(f, x, options, "y").run();
   if (order == 1 || !first) return first;
   const Function g = gradient_of(f, f(x));
-  GradcheckReport second = Check(g, x, options).run();
+  GradcheckReport second = Check(g, x, options, "g").run();
   second.entries += first.entries;
   second.unjudged += first.unjudged;
   second.kinks += first.kinks;
