@@ -127,23 +127,40 @@ int terms_for(const Backward& b) {
   return 2 + b.depth();
 }
 
-// A cotangent of values alone is smooth where tied values have the same, and zeros have none. Elsewhere there is a
-// kink: the mean over the tie is a subgradient, and does not depend on the basis.
-Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what) {
-  if (!c.ties) return g;
-  const auto k = static_cast<std::size_t>(g.shape().back());
-  const std::vector<double> v = unrecorded([&] { return astype(g, f64).to_vector<double>(); }), to = level(c, k, v);
-  double worst = 0;  // of the members whose ties are not level
+namespace {
+
+// How far cotangents of tied values are apart, of the members where that is more than rounding.
+double unevenness(const Clusters& c, std::size_t k, const std::vector<double>& v, double eps) {
+  const std::vector<double> to = level(c, k, v);
+  double worst = 0;
   for (std::size_t first = 0; first < v.size(); first += k) {
     double apart = 0, size = 0;
     for (std::size_t i = first; i < first + k; ++i) {
       size = std::max(size, std::fabs(v[i]));
       apart = std::max(apart, std::fabs(v[i] - to[i]));
     }
-    if (apart > std::ldexp(1.0, 14) * static_cast<double>(k) * finfo(g.dtype()).eps * size)
-      worst = std::max(worst, apart);
+    if (apart > std::ldexp(1.0, 14) * static_cast<double>(k) * eps * size) worst = std::max(worst, apart);
   }
+  return worst;
+}
+
+}  // namespace
+
+// A cotangent of values alone is smooth where tied values have the same, and zeros have none. Elsewhere there is a
+// kink: the mean over the tie is a subgradient, and does not depend on the basis.
+Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
+                const std::function<Tensor()>& at_level) {
+  if (!c.ties) return g;
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const auto numbers = [](const Tensor& t) { return astype(t, f64).to_vector<double>(); };
+  const std::vector<double> v = unrecorded([&] { return numbers(g); });
+  const double eps = finfo(g.dtype()).eps, worst = unevenness(c, k, v, eps);
   if (worst == 0) return g;
+  if (at_level) {
+    const std::vector<double> again = unrecorded([&] { return numbers(at_level()); });
+    const bool finite = std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); });
+    if (finite && unevenness(c, k, again, eps) == 0) return g;
+  }
   find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
             say("the loss has a kink here: it treats ", what,
                 " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie."));

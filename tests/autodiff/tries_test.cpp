@@ -145,6 +145,9 @@ TEST(SpectralGradient, OfASmoothLossAtItsMinimumHasNoKink) {
                    bent = matmul(e.eigenvectors * row(e.eigenvalues), adjoint(e.eigenvectors)) - stop_gradient(H);
       (void)tape.gradient(sum(squares(off)), A);
       (void)tape.gradient(sum(squares(bent)), H);
+      const Tensor target = astype(Tensor::from(s, {3}), real_of(dtype));
+      (void)tape.gradient(sum(square(f.S - target)), A);
+      (void)tape.gradient(sum(square(e.eigenvalues - flip(target))), H);
       EXPECT_EQ(tape.findings().size(), 0U) << name(dtype) << Tensor::from(s, {3});
     }
   }
