@@ -57,9 +57,15 @@ Work gradient_of(const Tensor& a, const std::function<Tensor(const Tensor&)>& f)
 
 std::optional<Work> tape_work(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
   const Tensor x = draw(dtype, shape, 0);
-  if (name == "chain" || name == "tape.chain") {
+  if (name == "chain" || name == "tape.chain" || name == "tape.record") {
     const Tensor a = wp::tanh(draw(dtype, shape, 1)), b = draw(dtype, shape, 2);  // |a| < 1: no chaos
     if (name == "chain") return [=] { (void)chain(x, a, b); };
+    if (name == "tape.record")
+      return [=] {
+        wp::GradientTape tape;
+        tape.watch(x);
+        (void)chain(x, a, b);
+      };
     return gradient_of(x, [=](const Tensor& t) { return chain(t, a, b); });
   }
   if (name == "tape.mlp") {

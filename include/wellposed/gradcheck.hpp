@@ -14,7 +14,7 @@ struct GradcheckOptions {
   double atol = 1e-9;
 };
 
-// One entry ∂y/∂x of a Jacobian (of order 2: of the gradient's).
+// One entry ∂y/∂x of a Jacobian; of order 2 ∂g/∂x, g being the gradient.
 struct GradcheckEntry {
   std::string name;  // "∂y[1]/∂x[0, 2]"; of complex numbers which part
   double computed = 0, expected = 0, uncertainty = 0;
@@ -25,9 +25,12 @@ struct GradcheckReport {
   std::vector<GradcheckEntry> wrong;  // the worst first, at most 20
   std::int64_t entries = 0;           // compared, in both modes
   std::int64_t wrong_count = 0;
-  std::int64_t unjudged = 0;  // differences did not settle: outside the domain, or too steep
-  std::int64_t kinks = 0;     // the two one-sided derivatives differ, and the computed one lies between them
-  double worst = 0;           // largest |computed − expected| / scale of entries that are right
+  std::int64_t unjudged = 0;   // of entries, because
+  std::int64_t beyond = 0;     // x or y is not finite there;
+  std::int64_t steep = 0;      // the derivative is larger than the smallest difference resolves;
+  std::int64_t unsettled = 0;  // differences do not settle: at a jump, or at the edge of the domain
+  std::int64_t kinks = 0;      // the two one-sided derivatives differ, and the computed one lies between them
+  double worst = 0;            // largest |computed − expected| / scale of entries that are right
   explicit operator bool() const noexcept { return wrong_count == 0; }
   std::string to_string() const;
 };

@@ -102,6 +102,7 @@ constexpr double kFinest = 4096 * 128;  // the smallest step is that part of |x|
 
 struct Estimate {
   Values value, error, noise, size;  // noise: the part of the error that rounding makes; size: of the results seen
+  std::vector<char> still;           // the result did not move by one bit
 };
 
 // Difference quotients of steps h, h/2, h/4, … extrapolated to h = 0 (C. Ridders, Adv. Eng. Software 4 (1982) 75-76):
@@ -111,7 +112,7 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, c
                      int side) {
   constexpr std::size_t kRows = 8;
   const std::size_t n = at.size();
-  Estimate best{Values(n, 0), Values(n, HUGE_VAL), Values(n, HUGE_VAL), Values(n, 0)};
+  Estimate best{Values(n, 0), Values(n, HUGE_VAL), Values(n, HUGE_VAL), Values(n, 0), std::vector<char>(n, 1)};
   std::vector<Values> above;
   Values jumps(n, 0);
   for (std::size_t k = 0; k < kRows; ++k, h /= 2) {
@@ -120,6 +121,7 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, c
     for (std::size_t i = 0; i < n; ++i) {
       row[0][i] = (right[i] - left[i]) / (side == 0 ? 2 * h : h);
       best.size[i] = std::fmax(best.size[i], std::fmax(std::fabs(right[i]), std::fabs(left[i])));
+      best.still[i] &= right[i] == at[i] && left[i] == at[i];
     }
     // |f(h) + f(−h) − 2 f(0)| that does not shrink with h is a jump: differences then say nothing.
     for (std::size_t i = 0; i < n && side == 0; ++i) {
@@ -155,12 +157,12 @@ bool all_finite(const Values& v) {
 
 class Check {
  public:
-  Check(const Function& f, const std::vector<Tensor>& x, const GradcheckOptions& options)
+  Check(const Function& f, const std::vector<Tensor>& x, const GradcheckOptions& options, std::string result)
       : f_(f),
         x_(x),
         y_(f(x)),
         in_(x, "x"),
-        out_(y_, "y"),
+        out_(y_, std::move(result)),
         at_(out_.of(y_)),
         beyond_(!all_finite(at_)),
         options_(options) {}
@@ -175,13 +177,14 @@ class Check {
       const Estimate e = estimate(c);
       for (std::size_t o = 0; o < out_.size(); ++o) {
         if (!std::isfinite(at_[o])) {
-          ++report_.unjudged;
+          report_.entries += 2;
+          report_.beyond += 2;
           continue;
         }
         judge(o, c, reverse[o][c], e, scale[o], true);
         // 0 · ∞: forward mode knows of no zero why it is one.
         if (std::isnan(forward[c][o]) && !all_finite(reverse[o]))
-          ++report_.unjudged, ++report_.entries;
+          ++report_.beyond, ++report_.entries;
         else
           judge(o, c, forward[c][o], e, scale[o], false);
       }
@@ -190,6 +193,7 @@ class Check {
       return std::fabs(a.computed - a.expected) > std::fabs(b.computed - b.expected);
     });
     if (report_.wrong.size() > 20) report_.wrong.resize(20);
+    report_.unjudged = report_.beyond + report_.steep + report_.unsettled;
     return std::move(report_);
   }
 
@@ -249,7 +253,7 @@ class Check {
   Estimate estimate(std::size_t c, int side = 0) const {
     const double size = std::fabs(in_.of(x_)[c]);
     const std::size_t n = out_.size();
-    Estimate best{Values(n, 0), Values(n, HUGE_VAL), {}, Values(n, 0)};
+    Estimate best{Values(n, 0), Values(n, HUGE_VAL), {}, Values(n, 0), std::vector<char>(n, 1)};
     if (!std::isfinite(size)) return best;
     std::vector<double> units{size > 0 ? size : 1};  // of zeros also by the size of what stands beside them
     if (const double beside = in_.largest(x_, c); size == 0 && beside < 1) units.push_back(beside);
@@ -262,6 +266,7 @@ class Check {
       finest = differences([&](double t) { return value_of(c, t); }, at_, sizes, h, side);
       for (std::size_t i = 0; i < n; ++i) {
         best.size[i] = std::max(best.size[i], finest.size[i]);
+        best.still[i] &= finest.still[i];
         if (finest.error[i] >= best.error[i]) continue;
         best.value[i] = finest.value[i];
         best.error[i] = finest.error[i];
@@ -278,23 +283,27 @@ class Check {
     ++report_.entries;
     // Beyond what the smallest steps resolve, or undefined at what is not finite.
     const double unit = std::fabs(in_.of(x_)[c]);
-    if (std::fabs(computed) * unit > kFinest * 10 * e.size[o] ||
-        (!std::isfinite(computed) && (!finite_ || beyond_))) {
-      ++report_.unjudged;
+    if (!std::isfinite(unit) || (!std::isfinite(computed) && (!finite_ || beyond_))) {
+      ++report_.beyond;
+      return;
+    }
+    if (computed == 0 && e.still[o]) return;  // no derivative is claimed, and none seen
+    if (e.size[o] > 0 && std::fabs(computed) * unit > kFinest * 10 * e.size[o]) {
+      ++report_.steep;
       return;
     }
     const double tolerance = options_.atol + options_.rtol * std::max(scale, std::fabs(e.value[o]));
     const double off = std::fabs(computed - e.value[o]);
     if (off <= tolerance + 4 * e.error[o]) {  // also when the differences are too coarse to tell
       if (e.error[o] > tolerance) {
-        ++report_.unjudged;
+        ++report_.unsettled;
         return;
       }
       report_.worst = std::max(report_.worst, scale > 0 ? off / scale : 0);
       return;
     }
     if (!(e.error[o] <= tolerance)) {
-      ++report_.unjudged;
+      ++report_.unsettled;
       return;
     }
     const double right = estimate(c, 1).value[o], left = estimate(c, -1).value[o];
@@ -361,12 +370,15 @@ GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vec
                           const std::vector<Tensor>& x, int order, const GradcheckOptions& options) {
   if (order < 1 || order > 2)
     raise<ArgumentError>("WP-ARG-001", "gradcheck", say("order must be 1 or 2; got ", order, "."));
-  GradcheckReport first = Check(f, x, options).run();
+  GradcheckReport first = Check(f, x, options, "y").run();
   if (order == 1 || !first) return first;
   const Function g = gradient_of(f, f(x));
-  GradcheckReport second = Check(g, x, options).run();
+  GradcheckReport second = Check(g, x, options, "g").run();
   second.entries += first.entries;
   second.unjudged += first.unjudged;
+  second.beyond += first.beyond;
+  second.steep += first.steep;
+  second.unsettled += first.unsettled;
   second.kinks += first.kinks;
   second.worst = std::max(second.worst, first.worst);
   return second;

@@ -169,8 +169,8 @@ void Reverse::go_back(std::size_t step) {
     cotangents[i] = finished(slot, is_source_[static_cast<std::size_t>(slot)] != 0);
   }
   if (!any || !needed) return;
-  const OnBehalf behalf(s);
   if (!s.op->vjp) refuse_step(s, "the target depends on its result");
+  const OnBehalf behalf(s);
   bool few[8];
   const std::unique_ptr<bool[]> many(s.inputs > std::size(few) ? new bool[s.inputs] : nullptr);
   bool* const wanted = many ? many.get() : few;

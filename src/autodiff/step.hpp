@@ -53,10 +53,11 @@ struct OnBehalf {
   detail::Restore<&Context::rule> rule;
   detail::Restore<&Context::scope> scope;
   detail::Restore<&Context::step> number;
+  detail::Restore<&Context::running> refusing;
   Running running;
   explicit OnBehalf(const Step& s) : running{s.op->name.data(), &s.place} {
     Context& c = context();
-    c.rule = &running;
+    c.rule = c.running = &running;
     c.scope = s.scope;
     c.step = s.number;
   }

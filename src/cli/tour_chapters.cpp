@@ -106,6 +106,20 @@ void gradients(Show& show) {
   show(tape.gradient(sum(f.S), a));
   show(max(abs(tape.gradient(sum(f.S), a) - matmul(f.U, f.Vh))));
   show.words(
+      "At diag(2, 2, 1) too. Where a singular value vanishes the sum has a kink: a subgradient is given, with a "
+      "finding.");
+  const FindingHandler loud = on_finding([](const Finding&) {});
+  const auto of_sum = [](const Tensor& at) {
+    GradientTape own;
+    own.watch(at);
+    const Tensor slope = own.gradient(sum(linalg::svd(at).S), at);
+    return own.findings().empty() ? slope.to_string() : slope.to_string() + ", " + own.findings()[0].code;
+  };
+  show(of_sum({{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}}));
+  show(of_sum({{1.0, 2.0}, {2.0, 4.0}}));
+  show(of_sum(zeros({2, 2})));
+  on_finding(loud);
+  show.words(
       "A loss of U, S and V together: ‖U S Vᴴ − T‖² is smooth at diag(2, 2, 1) too, with the gradient 2 (A − T).");
   const Tensor tied{{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}},
       t{{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}, {1.0, 0.0, 0.0}};
@@ -116,6 +130,18 @@ void gradients(Show& show) {
   show.words("What depends on the basis of the repeated value has no derivative, and the tape says so.");
   try {
     show(tape.gradient(sum(g.U), tied));
+  } catch (const GaugeError& error) {
+    show(error.what());
+  }
+  show.words(
+      "Where nothing repeats only the signs of the vectors are arbitrary, and verify tries them: was S meant here, "
+      "and "
+      "not U?");
+  tape.reset();
+  tape.watch(a);
+  const Tensor mixed_up = sum(linalg::svd(a).U);
+  try {
+    show(tape.gradient(mixed_up, a, {.verify = true}));
   } catch (const GaugeError& error) {
     show(error.what());
   }

@@ -95,7 +95,7 @@ std::vector<double> level(const Clusters& c, std::size_t per_member, const std::
   return all;
 }
 
-Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed) {
+Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, int flips, std::uint64_t seed) {
   const auto k = static_cast<std::size_t>(shape_of_s.back());
   std::vector<complex128> r(c.s.size() * k, 0);
   std::mt19937_64 draw(seed);
@@ -106,8 +106,8 @@ Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool sig
     for (std::size_t j = 0; j < k; ++j) {
       const int group = c.group[first + j];
       if (group < 0) {
-        complex128 z = 1;
-        if (signs) z = is_complex(dtype) ? number() : complex128(draw() % 2 ? 1 : -1);
+        const bool flipped = flips == 1 || (flips > 1 && (j >> (flips - 2)) % 2);
+        const complex128 z = flips && is_complex(dtype) ? number() : flipped ? -1 : 1;
         at(j, j) = z / std::abs(z);
         continue;
       }

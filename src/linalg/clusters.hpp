@@ -22,8 +22,9 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
 // v, one number per value, with ties made equal: their mean, zero where they vanish.
 std::vector<double> level(const Clusters& c, std::size_t per_member, const std::vector<double>& v);
 
-// A random orthogonal (unitary) matrix per member that mixes the values of a tie among themselves; `signs`: also
-// flips the others.
-Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, bool signs, std::uint64_t seed);
+// A random orthogonal (unitary) matrix per member that mixes the values of a tie among themselves. `flips` changes
+// the signs of the others: 0 none, 1 all, p > 1 those whose number has the bit 2^(p − 2); of complex vectors random
+// phases.
+Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, int flips, std::uint64_t seed);
 
 }  // namespace wp::linalg

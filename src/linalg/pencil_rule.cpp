@@ -56,7 +56,8 @@ Tensors vjp_eigh_generalized(const Backward& b) {
   const Clusters c = clusters_of(w, b.residuals[0], false, terms);
   PencilCotangents g;
   if (!b.cotangents[1].defined()) {
-    g = cotangents_of(b, w, v, {{levelled(b, gw, c, "eigenvalues"), {}}}, c);
+    const auto at_level = [&] { return b.taylor({{level_values(c, w), {}}, {}}, {}, 0)[0][0]; };
+    g = cotangents_of(b, w, v, {{levelled(b, gw, c, "eigenvalues", at_level), {}}}, c);
   } else {
     const Tensor metric = unrecorded([&] { return meant_hermitian(b.in[1], b.attr(0)); });
     if (b.verify().value_or(c.any && c.ties)) {

@@ -41,8 +41,10 @@ int terms_for(const Backward& b);
 
 // The gradient is a subgradient (WP-GRD-009).
 void find_kink(const Backward& b, double measured, double threshold, std::string message);
-// A cotangent of values alone, with ties levelled: a kink is a finding.
-Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what);
+// A cotangent of values alone, with ties levelled: a kink is a finding. `at_level`: the same where ties are exact, if
+// the rest of the computation can be asked; what is uneven only because values are rounded is no kink.
+Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
+                const std::function<Tensor()>& at_level = {});
 // The values with ties made exact.
 Tensor level_values(const Clusters& c, const Tensor& like);
 

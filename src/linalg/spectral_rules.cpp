@@ -86,8 +86,8 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
 }
 
 Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& g,
-                          const Clusters& c) {
-  const Tensor level = levelled(b, g, c, "singular values");
+                          const Clusters& c, const std::function<Tensor()>& at_level = {}) {
+  const Tensor level = levelled(b, g, c, "singular values", at_level);
   const std::int64_t k = s.shape().back();
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
 }
@@ -141,8 +141,9 @@ Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v
   return gradient_of_eigh(b, values, v, b.taylor({{values, v}, {a}}, {{c.w, {}}, {da}}, order), c);
 }
 
-Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& v, const Tensor& g, const Clusters& c) {
-  return recombined(v, levelled(b, g, c, "eigenvalues"), v);
+Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& v, const Tensor& g, const Clusters& c,
+                               const std::function<Tensor()>& at_level = {}) {
+  return recombined(v, levelled(b, g, c, "eigenvalues", at_level), v);
 }
 
 }  // namespace
@@ -154,7 +155,10 @@ Tensors vjp_svd(const Backward& b) {
   if (s.size() == 0) return {zeros_for(b.facts[0])};
   const Clusters c = clusters_of(s, b.residuals[0], true, terms);
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
-  if (!vectors) return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c)};
+  if (!vectors)
+    return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, [&] {
+      return b.taylor({{{}, level_values(c, s), {}}, {}}, {}, 0)[0][1];
+    })};
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
   if (!c.any) return {gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c)};
@@ -168,7 +172,9 @@ Tensors vjp_eigh(const Backward& b) {
   const Clusters c = clusters_of(values, b.residuals[0], false, terms);
   Tensor g;
   if (!b.cotangents[1].defined()) {
-    g = gradient_of_eigenvalues(b, v, b.cotangents[0], c);
+    g = gradient_of_eigenvalues(b, v, b.cotangents[0], c, [&] {
+      return b.taylor({{level_values(c, values), {}}, {}}, {}, 0)[0][0];
+    });
   } else {
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;

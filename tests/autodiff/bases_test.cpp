@@ -12,26 +12,7 @@ namespace la = linalg;
 using Function = std::function<Tensor(const Tensor&)>;
 
 Tensor complex_normal(const Dims& shape, unsigned seed) {
-  return astype(normal(shape, seed), c128) + normal(shape, seed + 1000) * complex128(0, 1);
-}
-Tensor adjoint(const Tensor& x) {
-  return matrix_transpose(conj(x));
-}
-double relative(const Tensor& a, const Tensor& b) {
-  const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
-  return off / std::max(size, 1e-30);
-}
-Tensor gradient_by(const Function& f, const Tensor& a) {
-  GradientTape tape;
-  tape.watch(a);
-  return tape.gradient(f(a), a);
-}
-Tensor hessian_product(const Function& f, const Tensor& a, const Tensor& v) {
-  GradientTape outer, inner;
-  outer.watch(a);
-  inner.watch(a);
-  const Tensor g = inner.gradient(f(a), a);
-  return outer.gradient(sum(real(conj(v) * g)), a);
+  return Draw(seed).normal(shape, c128);
 }
 // Of rank r.
 Tensor of_rank(std::int64_t m, std::int64_t n, std::int64_t r, unsigned seed) {
@@ -86,6 +67,30 @@ TEST(Bases, AgreeWithDifferencesInBothModes) {
     EXPECT_TRUE(r) << r;
     EXPECT_LT(r.unjudged, r.entries / 4) << r;
   }
+}
+// X Y has one rank wherever X and Y move: what single elements of A cannot show. Its projectors are
+// X (XᴴX)⁻¹ Xᴴ and Yᴴ (Y Yᴴ)⁻¹ Y.
+TEST(Bases, OfMatricesOfOneRankAreRightThroughTheirFactorsToSecondOrder) {
+  for (const DType dtype : {f64, c128})
+    for (const auto& [m, n, r] : {std::array<std::int64_t, 3>{4, 4, 2}, {4, 3, 1}, {3, 4, 2}, {3, 3, 1}}) {
+      Draw d(static_cast<unsigned>(100 * m + 10 * n + r));
+      const Tensor X = d.normal({m, r}, dtype), Y = d.normal({r, n}, dtype), B = d.normal({m, r}, dtype),
+                   C = d.normal({r, n}, dtype);
+      const Function range = of_projector(d.normal({m, m}, dtype)), kernel = of_projector(d.normal({n, n}, dtype));
+      const auto spanned = [](const Tensor& x) { return times(x, la::inv(matmul(adjoint(x), x)), adjoint(x)); };
+      const Function exact = [&](const Tensor& x) { return range(spanned(x)); };
+      const Function of_kernel = [&](const Tensor& y) { return kernel(eye(n) - spanned(adjoint(y))); };
+      for (const Function& f : {Function([&](const Tensor& x) { return range(la::projector(matmul(x, Y))); }),
+                                Function([&](const Tensor& x) { return through_range(range)(matmul(x, Y)); })}) {
+        EXPECT_LT(relative(gradient_by(f, X), gradient_by(exact, X)), 1e-12) << name(dtype) << m << n << r;
+        EXPECT_LT(relative(hessian_product(f, X, B), hessian_product(exact, X, B)), 1e-11)
+            << name(dtype) << m << n << r;
+      }
+      const Function f = [&](const Tensor& y) { return through_kernel(kernel)(matmul(X, y)); };
+      EXPECT_LT(relative(gradient_by(f, Y), gradient_by(of_kernel, Y)), 1e-12) << name(dtype) << m << n << r;
+      EXPECT_LT(relative(hessian_product(f, Y, C), hessian_product(of_kernel, Y, C)), 1e-11)
+          << name(dtype) << m << n << r;
+    }
 }
 TEST(Bases, OfMatricesWhoseThresholdDropsValuesAgreeWithDifferences) {
   const Tensor a{{1.0, 0.2, 0.1}, {0.1, 0.9, -0.2}, {0.02, 0.01, 0.01}};

@@ -7,11 +7,6 @@
 namespace {
 using namespace wp;
 
-double relative(const Tensor& a, const Tensor& b) {
-  const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
-  return off / std::max(size, 1e-30);
-}
-
 TEST(QrGradient, AgreesWithDifferences) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{3, 3}, {4, 2}, {2, 4}, {1, 3}, {3, 1}}) {
     const Tensor A = normal({m, n}, static_cast<unsigned>(m * 10 + n));

@@ -9,10 +9,6 @@ namespace {
 using namespace wp;
 namespace la = linalg;
 
-double relative(const Tensor& a, const Tensor& b) {
-  const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
-  return off / std::max(size, 1e-30);
-}
 struct Sketching {
   std::int64_t rank, more, iterations;
 };

@@ -9,13 +9,6 @@ namespace {
 using namespace wp;
 namespace la = linalg;
 
-Tensor adjoint(const Tensor& x) {
-  return matrix_transpose(conj(x));
-}
-double relative(const Tensor& a, const Tensor& b) {
-  const double off = wp::max(wp::abs(a - b)).item<double>(), size = wp::max(wp::abs(b)).item<double>();
-  return off / std::max(size, 1e-30);
-}
 std::vector<Tensor> factors(const std::vector<Tensor>& x) {
   const auto f = la::schur(x[0]);
   return {f.T, f.Z};

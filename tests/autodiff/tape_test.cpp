@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "ops/witness.hpp"
 #include "wellposed/wellposed.hpp"
 
 namespace {
@@ -154,14 +155,89 @@ TEST(Tape, MaskedRowsOfGivenNaNDoNotPoisonWeights) {
   const Tensor y = sum(where(keep, matmul(data, w), 0));
   EXPECT_EQ(values(tape.gradient(y, w)), (std::vector<double>{1, 2}));
 }
-TEST(Tape, ANonFiniteGradientNamesItsSource) {
+TEST(Tape, ANonFiniteGradientNamesItsSourceAndItsScope) {
   const Tensor x{0.0, 1.0};
   GradientTape tape;
   tape.watch(x);
-  const Tensor y = sum(log(x + 0));
+  const Tensor y = [&] {
+    const scope outer("model");
+    const scope inner("layer2");
+    return sum(log(x + 0));
+  }();
+  const scope elsewhere("training");
   const std::string text = message([&] { (void)tape.gradient(y, x); });
   EXPECT_NE(text.find("log"), std::string::npos) << text;
   EXPECT_NE(text.find("tape_test.cpp"), std::string::npos) << text;
+  EXPECT_NE(text.find("scope model/layer2"), std::string::npos) << text;
+}
+// Sees every call of a way back.
+class Behalf : public Witness {
+ public:
+  Behalf() { attend(*this); }
+  ~Behalf() override { dismiss(*this); }
+  void after(const Call& c) noexcept override { seen.push_back({c.op.name, c.place().line, current_scope()}); }
+  struct Seen {
+    std::string_view op;
+    std::uint32_t line;
+    std::string scope;
+  };
+  std::vector<Seen> seen;
+};
+TEST(Tape, CallsOfARuleHaveTheLineAndTheScopeOfTheForwardCall) {
+  const Tensor x{1.0, 2.0}, M{{1.0, 2.0}, {3.0, 4.0}};
+  GradientTape tape;
+  tape.watch(x);
+  std::uint32_t first = 0, second = 0;
+  const Tensor y = [&] {
+    const scope here("encoder");
+    first = __LINE__ + 1;
+    return matmul(M, x);
+  }();
+  const Tensor z = [&] {
+    const scope here("decoder");
+    second = __LINE__ + 1;
+    return linalg::vector_norm(y);
+  }();
+  const scope elsewhere("training");
+  const Behalf witness;
+  (void)tape.gradient(z, x);
+  int of_first = 0, of_second = 0;
+  for (const Behalf::Seen& s : witness.seen) {
+    EXPECT_EQ(s.line == first, s.scope == "encoder") << s.op << " at " << s.line << " in " << s.scope;
+    EXPECT_EQ(s.line == second, s.scope == "decoder") << s.op << " at " << s.line << " in " << s.scope;
+    of_first += s.line == first;
+    of_second += s.line == second;
+  }
+  EXPECT_GT(of_first, 0);
+  EXPECT_GT(of_second, 0);
+}
+TEST(Tape, FindingsAndRefusalsOfAWayBackHaveTheLineAndTheScopeOfTheirForwardCall) {
+  const Tensor a{{2.0, 0.0}, {0.0, 2.0}}, bad{{1.0, 1.0}, {1.0, 1.0 + 1e-10}};
+  GradientTape tape({.persistent = true});
+  tape.watch({a, bad});
+  const std::uint32_t line = __LINE__;
+  const auto [kink, gauge, lost] = [&] {
+    const scope here("decompose");
+    const auto f = linalg::svd(a);
+    const Tensor inverse = linalg::inv(bad);
+    return std::tuple{f.S[{0}] * 1.0, sum(f.U * Tensor{{1.0, 2.0}, {3.0, 5.0}}), sum(inverse)};
+  }();
+  const scope elsewhere("training");
+  (void)tape.gradient(kink, a);
+  (void)tape.gradient(lost, bad);
+  ASSERT_EQ(tape.findings().size(), 2U);
+  for (const Finding& f : tape.findings()) {
+    EXPECT_EQ(f.scope, "decompose") << f.text();
+    EXPECT_EQ(f.place.line, f.op == "svd" ? line + 3 : line + 4) << f.text();
+  }
+  try {
+    (void)tape.gradient(gauge, a);
+    FAIL();
+  } catch (const GaugeError& e) {
+    EXPECT_EQ(e.finding().op, "svd") << e.what();
+    EXPECT_EQ(e.finding().scope, "decompose") << e.what();
+    EXPECT_EQ(e.finding().place.line, line + 3) << e.what();
+  }
 }
 TEST(Tape, NothingIsRecordedWhileItIsStopped) {
   const Tensor x{2.0};
@@ -242,9 +318,64 @@ TEST(Tape, TapesOfSeveralThreadsShareATensor) {
   for (std::thread& t : threads) t.join();
   for (std::size_t k = 0; k < got.size(); ++k) EXPECT_DOUBLE_EQ(got[k][2], 6.0 * static_cast<double>(k));
 }
-TEST(Gradcheck, NamesTheEntryThatIsWrong) {
+// M x, whose way back takes M with one element moved.
+Tensor wrongly_mapped(const Tensor& x) {
+  const Tensor M{{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}, moved = M + Tensor{{0.0, 0.0}, {0.25, 0.0}, {0.0, 0.0}};
+  return custom_gradient(
+      [&](const Tensor& t) {
+        return VjpResult{matmul(M, t), [moved](const Tensor& u) { return matmul(u, moved); }};
+      },
+      x);
+}
+// x³ with the right derivative 3x², whose own is 7x instead of 6x at element 1.
+Tensor wrongly_bent(const Tensor& x) {
+  const auto slope = [](const Tensor& t) {
+    return custom_gradient(
+        [](const Tensor& at) {
+          return VjpResult{3 * at * at, [at](const Tensor& u) { return u * at * Tensor{6.0, 7.0}; }};
+        },
+        t);
+  };
+  return custom_gradient(
+      [&](const Tensor& t) {
+        return VjpResult{t * t * t, [t, slope](const Tensor& u) { return u * slope(t); }};
+      },
+      x);
+}
+TEST(Gradcheck, FindsNothingWrongWithASquare) {
   const auto f = [](const Tensor& x) { return x * x; };
-  EXPECT_TRUE(gradcheck(f, Tensor{1.0, -2.0}, 2)) << gradcheck(f, Tensor{1.0, -2.0}, 2);
+  const GradcheckReport r = gradcheck(f, Tensor{1.0, -2.0}, 2);
+  EXPECT_TRUE(r) << r;
+  EXPECT_TRUE(r.wrong.empty());
+  EXPECT_EQ(r.unjudged, 0);
+  EXPECT_EQ(r.entries, 16);  // two orders, two modes
+}
+TEST(Gradcheck, NamesTheEntryThatIsWrongAndByHowMuch) {
+  const GradcheckReport r = gradcheck(wrongly_mapped, Tensor{1.0, -2.0});
+  EXPECT_FALSE(r);
+  EXPECT_EQ(r.wrong_count, 2);  // by both modes: forward transposes the way back
+  ASSERT_EQ(r.wrong.size(), 2U);
+  EXPECT_NE(r.wrong[0].reverse, r.wrong[1].reverse);
+  for (const GradcheckEntry& e : r.wrong) {
+    EXPECT_EQ(e.name, "∂y[1]/∂x[0]");
+    EXPECT_EQ(e.computed, 3.25);
+    EXPECT_NEAR(e.expected, 3, 1e-10);
+    EXPECT_LT(e.uncertainty, 1e-9);
+  }
+  const std::string text = r.to_string();
+  EXPECT_NE(text.find("2 of 12 derivatives are wrong"), std::string::npos) << text;
+  EXPECT_NE(text.find("∂y[1]/∂x[0]: reverse gives 3.25, differences give 3"), std::string::npos) << text;
+}
+TEST(Gradcheck, NamesTheSecondDerivativeThatIsWrongAndByHowMuch) {
+  const Tensor x{1.0, 2.0};
+  EXPECT_TRUE(gradcheck(wrongly_bent, x, 1)) << gradcheck(wrongly_bent, x, 1);
+  const GradcheckReport r = gradcheck(wrongly_bent, x, 2);
+  EXPECT_EQ(r.wrong_count, 2);
+  ASSERT_EQ(r.wrong.size(), 2U);
+  for (const GradcheckEntry& e : r.wrong) {
+    EXPECT_EQ(e.name, "∂g[1]/∂x[1]");
+    EXPECT_NEAR(e.computed / e.expected, 7.0 / 6.0, 1e-9);
+  }
 }
 
 // A derivative that overflows early on a long way back must not cost more than the way itself, again and again.

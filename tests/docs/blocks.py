@@ -3,6 +3,8 @@
 output of every examples/TOPIC/NAME.cpp must be NAME.txt beside it (WP_WRITE_GOLDEN=1 writes it); there "…" stands for
 anything within a line: times, process ids, addresses.
 
+Files that an example writes with a name in its text ("x.svg") must be there, and SVG must be well-formed XML with a line.
+
     tests/docs/blocks.py TREE BUILD
 
 A block without main becomes the body of one. Its file is called example.cpp.
@@ -13,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 BLOCK = re.compile(r"^```cpp\n(.*?)^```\n(?:\n?^```text\n(.*?)^```)?", re.S | re.M)
 SAME = {"WELLPOSED_ISA": "baseline", "OPENBLAS_CORETYPE": "Prescott"}  # the same roundings on every machine
@@ -30,7 +33,20 @@ def run_block(tree, build, body, folder):
     if compiled.returncode:
         return None, "does not compile:\n" + compiled.stderr
     done = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True, env={**os.environ, **SAME})
-    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else None
+    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else bad_drawings(body, folder)
+
+
+def bad_drawings(body, folder):
+    """What is wrong with the SVG files that the code names, if anything."""
+    for name in re.findall(r'ofstream\("([^"]+\.svg)"\)', body):
+        try:
+            root = xml.etree.ElementTree.parse(folder / name).getroot()
+        except (OSError, xml.etree.ElementTree.ParseError) as error:
+            return f"{name}: {error}"
+        drawn = [e for e in root.iter() if e.tag.rpartition("}")[2] in ("polyline", "path", "line")]
+        if root.tag != "{http://www.w3.org/2000/svg}svg" or not drawn:
+            return f"{name} shows nothing"
+    return None
 
 
 def like(output, expected):

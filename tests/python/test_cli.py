@@ -152,6 +152,8 @@ def test_tour_runs_without_waiting_and_shows_code_beside_output(cli):
         assert "return log(x);" in done.stdout
         assert "Source: log: made -inf at element [1, 1]" in done.stdout
         assert "x[1, 1] = 0" in done.stdout
+        assert done.stdout.count("WP-GRD-009") == 2  # the sum of singular values at rank 1 and 0
+        assert "when vectors change their sign" in done.stdout
 
 
 def test_tour_waits_for_enter_on_a_terminal_and_ends_at_q(cli):
