@@ -148,7 +148,8 @@ Tensor from_array(PyObject* o, std::string_view what) {
     refuse_masked(o, what);
     if (Tensor t = from_buffer(o, what); t.defined()) return t;
     if (!has(o, "__dlpack__") || has(o, "__array_interface__")) {  // NumPy says what is wrong: dates, bfloat16
-      const Ref type(PyErr_Occurred() ? PyObject_GetAttrString(o, "dtype") : nullptr);
+      PyErr_Clear();
+      const Ref type(PyObject_GetAttrString(o, "dtype"));
       PyErr_Clear();
       const Ref shown(type ? PyObject_Str(type.get()) : nullptr);
       PyErr_Clear();

@@ -105,10 +105,10 @@ Dims ints_of(PyObject* o, std::string_view what) {
     for (Py_ssize_t i = 0; i < n; ++i) out.push_back(integer_of(PySequence_Fast_GET_ITEM(o, i), what));
     return out;
   }
-  if (is_tensor(o) ? tensor_of(o).ndim() == 0 : PyIndex_Check(o) != 0) return {integer_of(o, what)};
-  const Ref all(PyUnicode_Check(o) ? nullptr : PySequence_Fast(o, ""));
+  const Ref all(PyUnicode_Check(o) || !PySequence_Check(o) ? nullptr : PySequence_Fast(o, ""));
   if (!all) {
     PyErr_Clear();
+    if (PyIndex_Check(o)) return {integer_of(o, what)};
     type_error(say(what, " must be an integer or a sequence of integers; got ", type_name(o), "."));
   }
   return ints_of(all.get(), what);
@@ -119,28 +119,25 @@ namespace {
 struct Leaves {
   Dims shape;
   bool arrays = false;  // some leaf is an array: the list is stacked
+  bool ragged = false;  // depths or lengths differ
   int kind = -1;        // bool, int, float, complex
   bool large = false;   // some integer is beyond i64
 };
-
-[[noreturn]] void ragged(std::string_view what) {
-  value_error(say(what, ": a nested list must have one depth, and rows of one length."));
-}
 
 void measure(PyObject* o, std::size_t depth, Leaves& l, bool& leaf_seen, std::string_view what) {
   if (PyList_Check(o) || PyTuple_Check(o)) {
     if (depth > 64) value_error(say(what, ": the list is nested more than 64 deep."));
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     if (depth == l.shape.size()) {
-      if (leaf_seen) ragged(what);
+      l.ragged |= leaf_seen;
       l.shape.push_back(n);
-    } else if (l.shape[depth] != n) {
-      ragged(what);
+    } else {
+      l.ragged |= l.shape[depth] != n;
     }
     for (Py_ssize_t i = 0; i < n; ++i) measure(PySequence_Fast_GET_ITEM(o, i), depth + 1, l, leaf_seen, what);
     return;
   }
-  if (depth != l.shape.size()) ragged(what);
+  l.ragged |= depth != l.shape.size();
   leaf_seen = true;
   if (!PyFloat_Check(o) && !PyLong_Check(o) && !PyComplex_Check(o)) {
     l.arrays = true;
@@ -186,6 +183,7 @@ Tensor from_list(PyObject* o, std::string_view what) {
   bool leaf_seen = false;
   measure(o, 0, l, leaf_seen, what);
   if (l.arrays) return stacked(o, what);
+  if (l.ragged) value_error(say(what, ": a nested list must have one depth, and rows of one length."));
   constexpr DType by_kind[] = {f64, DType::boolean, i64, f64, c128};
   const DType dtype = l.large && l.kind == 1 ? u64 : by_kind[l.kind + 1];
   Tensor t = Tensor::adopt(detail::make_node(dtype, l.shape));

@@ -46,8 +46,11 @@ PyObject* compare(PyObject* self, PyObject* other, int operation) {
   bool equal = self == other;
   if (!equal && !is_dtype(other)) {
     // Names and NumPy's dtypes count as the dtype they stand for.
-    const bool named = PyUnicode_Check(other) || (!PyType_Check(other) && PyObject_HasAttrString(other, "itemsize") &&
-                                                  PyObject_HasAttrString(other, "name"));
+    const bool named =
+        PyUnicode_Check(other) ||
+        (PyType_Check(other)
+             ? std::string_view(reinterpret_cast<PyTypeObject*>(other)->tp_name).starts_with("numpy.")
+             : PyObject_HasAttrString(other, "itemsize") && PyObject_HasAttrString(other, "name"));
     if (!named) Py_RETURN_NOTIMPLEMENTED;
     try {
       equal = dtype_of(other, "dtype") == value_of(self);

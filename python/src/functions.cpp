@@ -115,13 +115,13 @@ struct Operands {
   SmallVector<const Tensor*, 8> in;
   std::int64_t elements = 0;
 
-  void add(PyObject* o, std::string_view function, std::string_view name) {
+  void add(PyObject* o, std::string_view function, std::string_view name, bool optional = false) {
     if (o && is_tensor(o)) {
       in.push_back(&tensor_of(o));
       elements += in.back()->size();
       return;
     }
-    own.push_back(o && o != Py_None ? as_tensor(o, say(function, ": ", name)) : Tensor());
+    own.push_back(o && !(optional && o == Py_None) ? as_tensor(o, say(function, ": ", name)) : Tensor());
     in.push_back(nullptr);
     if (own.back().defined()) elements += own.back().size();
   }
@@ -178,6 +178,10 @@ PyObject* results(const Function& f, Tensors& out) {
   return f.result_type ? Ref::checked(PyObject_CallObject(f.result_type, tuple.get())).release() : tuple.release();
 }
 
+bool same_elements(const Tensor& a, const Tensor& b) {
+  return a.node()->data == b.node()->data && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
+}
+
 PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, Tensor* into) {
   const bool large = o.elements >= kLarge || f.large_attributes;
   o.settle(large);
@@ -208,7 +212,7 @@ PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, T
   }
   tell_findings();
   if (f.copy >= 0 && a.given[0] && is_tensor(a.given[0]) && attrs[static_cast<std::size_t>(f.copy)] &&
-      !attrs[static_cast<std::size_t>(f.copy)].flag() && y.node() == tensor_of(a.given[0]).node())
+      !attrs[static_cast<std::size_t>(f.copy)].flag() && same_elements(y, tensor_of(a.given[0])))
     return Py_NewRef(a.given[0]);  // copy=False: the array itself
   return wrap(std::move(y));
 }
@@ -233,7 +237,7 @@ PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t cou
       if (p.kind == Parameter::variadic)
         for (Py_ssize_t k = 0; k < a.rest_count; ++k) o.add(a.rest[k], f.name, name);
       else
-        o.add(value, f.name, name);
+        o.add(value, f.name, name, f.op->params[p.index].optional);
       if (f.names >= 0 && p.index == 0 && value && !is_tensor(value)) [[unlikely]]
         if (Attr labels = labels_of(value)) attribute(static_cast<std::size_t>(f.names)) = labels;
     } else if (value) {
@@ -276,9 +280,28 @@ PyTypeObject* handle_type() {
   return type;
 }
 
+// The ordinary call of a small op, all arguments tensors: nothing is matched, converted or copied. Null: it is another call.
+PyObject* call_simply(const Function& f, PyObject* const* args, std::size_t count) {
+  const Tensor* in[4];
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_tensor(args[i])) return nullptr;
+    in[i] = &tensor_of(args[i]);
+    elements += in[i]->size();
+  }
+  if (elements >= kLarge) return nullptr;
+  Tensor y = call1(*f.op, Inputs(in, count), Attrs(f.defaults), here().place());
+  tell_findings();
+  return wrap(std::move(y));
+}
+
 PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) noexcept {
   const Function& f = *reinterpret_cast<Handle*>(self)->function;
-  return guarded([&] { return call_function(f, args, count, names); });
+  return guarded([&] {
+    if (static_cast<std::size_t>(count) == f.simple && !names) [[likely]]
+      if (PyObject* const y = call_simply(f, args, f.simple)) return y;
+    return call_function(f, args, count, names);
+  });
 }
 
 // A named tuple with the names of the outputs.
@@ -305,6 +328,10 @@ void add_function(PyObject* module, const Op& op, bool diagnosed) {
   f.name = op.name;
   set_parameters(f);
   f.doc = documentation(f);
+  const bool plain = f.variadic < 0 && !diagnosed && op.outputs.size() == 1 && !op.outputs[0].ends_with("...") && op.params.size() <= 4;
+  bool all_default = true;
+  for (const Parameter& p : f.parameters) all_default &= !p.required || p.role == Parameter::tensor;
+  if (plain && all_default && !op.params.empty()) f.simple = op.params.size();
   if (op.outputs.size() > 1) {
     static auto* const types = new std::map<const Op*, PyObject*>;
     PyObject*& type = (*types)[&op];
