@@ -25,6 +25,28 @@ foreach(path ${python_tests})
   set_property(TEST ${name} PROPERTY ENVIRONMENT "WP_CLI=$<TARGET_FILE:wellposed_cli>;WP_WORKER=$<TARGET_FILE:wp_io_worker>;WP_RECORD_WORKER=$<TARGET_FILE:wp_record_worker>")
 endforeach()
 
+if(WP_PYTHON)  # the package, as it stands in the build folder
+  file(GLOB package_tests CONFIGURE_DEPENDS python/package/test_*.py python/array_api/test_*.py)
+  foreach(path ${package_tests})
+    cmake_path(GET path STEM name)
+    cmake_path(GET path PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    string(REPLACE "test_" "${folder}_" name ${name})
+    add_test(NAME ${name} COMMAND ${WP_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${path})
+    set_property(TEST ${name} PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
+  endforeach()
+  add_test(NAME python_examples COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/docs/python_blocks.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  add_test(NAME python_types COMMAND ${WP_TEST_PYTHON} -m mypy --strict --cache-dir ${PROJECT_BINARY_DIR}/mypy examples/python
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_property(TEST python_types PROPERTY ENVIRONMENT "MYPYPATH=${PROJECT_SOURCE_DIR}/python")
+  add_test(NAME python_wheel COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/python/wheel/check.py ${PROJECT_SOURCE_DIR})
+  set_property(TEST python_wheel PROPERTY TIMEOUT 3000)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/.bench-venv/bin/python)  # PyTorch, JAX and TensorFlow are there
+    add_test(NAME python_frameworks COMMAND ${PROJECT_SOURCE_DIR}/.bench-venv/bin/python ${CMAKE_CURRENT_SOURCE_DIR}/python/frameworks/check.py)
+    set_property(TEST python_frameworks PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;TF_CPP_MIN_LOG_LEVEL=3")
+  endif()
+endif()
+
 if(NOT CMAKE_CXX_FLAGS MATCHES "sanitize")  # programs outside are not built with sanitizers
   add_test(NAME install COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/install/check.py ${PROJECT_BINARY_DIR} ${PROJECT_VERSION})
   add_test(NAME new_room COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tree/new_room.py ${PROJECT_SOURCE_DIR})

@@ -6,7 +6,7 @@ the two.
 import pathlib
 
 HEAD = "# Generated from the op table by tools/generate.py; edit the room, or tools/stubs/*.pyi, not this file.\n"
-TYPES = {"boolean": "bool", "integer": "_Int", "real": "_Real", "scalar": "_Number", "dtype": "_DType", "ints": "_Ints", "text": "str",
+TYPES = {"boolean": "builtins.bool", "integer": "_Int", "real": "_Real", "scalar": "_Number", "dtype": "_DType", "ints": "_Ints", "text": "str",
          "setting": "_Real | str", "texts": "Sequence[str]"}
 
 
@@ -112,6 +112,6 @@ def stubs(ops, tree):
             names = ", ".join(sorted({result(op) for op in judged} - {"Tensor"}))
             written[f"python/wellposed/{space}/diagnosed.pyi"] = (
                 HEAD + '"""The functions of wellposed.linalg with what can be said of the answer: (value, Diagnosis)."""\n'
-                "from collections.abc import Sequence\n\nfrom .. import Tensor, _Array, _DType, _Int, _Ints, _Number, _Real\n"
+                "import builtins\nfrom collections.abc import Sequence\n\nfrom .. import Tensor, _Array, _DType, _Int, _Ints, _Number, _Real\n"
                 f"from . import Diagnosis, {names}\n\n" + "".join(function(op, diagnosed=True) for op in judged))
     return written

@@ -48,7 +48,9 @@ struct type_caster<wp::DType> {
       return false;
     }
   }
-  static handle from_cpp(wp::DType d, rv_policy, cleanup_list*) noexcept { return Py_NewRef(wp::python::dtype_object(d)); }
+  static handle from_cpp(wp::DType d, rv_policy, cleanup_list*) noexcept {
+    return Py_NewRef(wp::python::dtype_object(d));
+  }
 };
 
 template <>

@@ -8,12 +8,14 @@ namespace wp::python {
 namespace {
 
 void bind_finding(nb::module_& m) {
-  nb::class_<Finding>(m, "Finding", "One fact about the numbers of one call: what was measured, what it means, what to do.")
+  nb::class_<Finding>(m, "Finding",
+                      "One fact about the numbers of one call: what was measured, what it means, what to do.")
       .def_ro("code", &Finding::code)
-      .def_prop_ro("severity", [](const Finding& f) {
-        constexpr const char* names[] = {"note", "warning", "error"};
-        return names[static_cast<int>(f.severity)];
-      })
+      .def_prop_ro("severity",
+                   [](const Finding& f) {
+                     constexpr const char* names[] = {"note", "warning", "error"};
+                     return names[static_cast<int>(f.severity)];
+                   })
       .def_ro("op", &Finding::op)
       .def_ro("message", &Finding::message)
       .def_ro("advice", &Finding::advice)
@@ -41,7 +43,9 @@ void bind_context(nb::module_& m) {
   bind_finding(m);
   using Checks = While<checks, CheckLevel>;
   nb::class_<Checks> c(m, "Checks");
-  c.def("__init__", [](Checks* self, std::string_view level) { new (self) Checks(parse_check_level(level)); }, nb::arg("level"));
+  c.def(
+      "__init__", [](Checks* self, std::string_view level) { new (self) Checks(parse_check_level(level)); },
+      nb::arg("level"));
   add_with(c);
   using Scope = While<scope, std::string>;
   nb::class_<Scope> s(m, "Scope");
@@ -51,7 +55,8 @@ void bind_context(nb::module_& m) {
   nb::class_<Allow> a(m, "AllowNonfinite");
   a.def(nb::init<>());
   add_with(a);
-  m.def("set_checks", [](std::string_view level) { context().level = parse_check_level(level); }, nb::arg("level"));
+  m.def(
+      "set_checks", [](std::string_view level) { context().level = parse_check_level(level); }, nb::arg("level"));
   m.def("check_level", [] { return std::string(name(context().level)); });
   m.def("current_scope", &current_scope);
   m.def("set_step", &set_step, nb::arg("step"));

@@ -41,7 +41,8 @@ nb::tuple bytes_of(const Tensor& t) {  // dtype, shape, the elements in row-majo
 Tensor from_bytes(DType dtype, const Dims& shape, nb::bytes data) {
   Tensor t = Tensor::adopt(detail::make_node(dtype, shape));
   if (t.nbytes() != data.size())
-    raise<FormatError>("WP-FMT-001", "unpickle", say(dtype, " ", shape, " needs ", t.nbytes(), " bytes; got ", data.size(), "."));
+    raise<FormatError>("WP-FMT-001", "unpickle",
+                       say(dtype, " ", shape, " needs ", t.nbytes(), " bytes; got ", data.size(), "."));
   if (data.size()) std::memcpy(t.node()->data, data.c_str(), data.size());
   return t;
 }
@@ -49,18 +50,25 @@ Tensor from_bytes(DType dtype, const Dims& shape, nb::bytes data) {
 }  // namespace
 
 void bind_io(nb::module_& m) {
-  m.def("asarray", [](nb::object o, nb::object dtype, nb::object copy) { return nb::steal(asarray(o, dtype, copy)); },
-        nb::arg("obj"), nb::arg("dtype").none(), nb::arg("copy").none());
-  m.def("from_dlpack", [](nb::object o, nb::object device, nb::object copy) { return nb::steal(take_dlpack(o, device, copy)); },
-        nb::arg("x"), nb::arg("device").none(), nb::arg("copy").none());
+  m.def(
+      "asarray", [](nb::object o, nb::object dtype, nb::object copy) { return nb::steal(asarray(o, dtype, copy)); },
+      nb::arg("obj"), nb::arg("dtype").none(), nb::arg("copy").none());
+  m.def(
+      "from_dlpack",
+      [](nb::object o, nb::object device, nb::object copy) { return nb::steal(take_dlpack(o, device, copy)); },
+      nb::arg("x"), nb::arg("device").none(), nb::arg("copy").none());
   m.def("from_tensor", [](const Tensor& x) { return x; });
   m.def("bytes_of", bytes_of);
   m.def("from_bytes", from_bytes);
-  m.def("load", [](const std::string& path, bool copy, std::optional<bool> header, std::string_view delimiter) {
-    return unlocked([&](auto where) {
-      return load(path, {.copy = copy, .header = header, .delimiter = delimiter.empty() ? '\0' : delimiter[0]}, where);
-    });
-  }, nb::arg("path"), nb::arg("copy"), nb::arg("header").none(), nb::arg("delimiter"));
+  m.def(
+      "load",
+      [](const std::string& path, bool copy, std::optional<bool> header, std::string_view delimiter) {
+        return unlocked([&](auto where) {
+          return load(path, {.copy = copy, .header = header, .delimiter = delimiter.empty() ? '\0' : delimiter[0]},
+                      where);
+        });
+      },
+      nb::arg("path"), nb::arg("copy"), nb::arg("header").none(), nb::arg("delimiter"));
   m.def("save", [](const std::string& path, const Tensor& x, std::vector<std::string> names) {
     unlocked([&](auto where) { save(path, x, {.names = std::move(names)}, where); });
   });
@@ -68,10 +76,17 @@ void bind_io(nb::module_& m) {
   m.def("can_cast", &can_cast);
   m.def("isdtype", [](DType d, std::string_view kind) { return isdtype(d, kind); });
   nb::class_<FloatInfo>(m, "finfo_object")
-      .def_ro("bits", &FloatInfo::bits).def_ro("eps", &FloatInfo::eps).def_ro("max", &FloatInfo::max)
-      .def_ro("min", &FloatInfo::min).def_ro("smallest_normal", &FloatInfo::smallest_normal).def_ro("dtype", &FloatInfo::dtype);
+      .def_ro("bits", &FloatInfo::bits)
+      .def_ro("eps", &FloatInfo::eps)
+      .def_ro("max", &FloatInfo::max)
+      .def_ro("min", &FloatInfo::min)
+      .def_ro("smallest_normal", &FloatInfo::smallest_normal)
+      .def_ro("dtype", &FloatInfo::dtype);
   nb::class_<IntegerInfo>(m, "iinfo_object")
-      .def_ro("bits", &IntegerInfo::bits).def_ro("min", &IntegerInfo::min).def_ro("max", &IntegerInfo::max).def_ro("dtype", &IntegerInfo::dtype);
+      .def_ro("bits", &IntegerInfo::bits)
+      .def_ro("min", &IntegerInfo::min)
+      .def_ro("max", &IntegerInfo::max)
+      .def_ro("dtype", &IntegerInfo::dtype);
   m.def("finfo", &finfo);
   m.def("iinfo", &iinfo);
 }

@@ -41,8 +41,13 @@ Tensor matrix_of_worst(const Diagnosis& d) {
 }
 
 void bind_diagnosis(nb::module_& m) {
-  nb::class_<Cluster>(m, "Cluster").def_ro("first", &Cluster::first).def_ro("last", &Cluster::last).def_ro("low", &Cluster::low).def_ro("high", &Cluster::high);
-  nb::class_<Member>(m, "Member", "What can be said of one matrix of a batch. What was not measured is nan, -1 or empty.")
+  nb::class_<Cluster>(m, "Cluster")
+      .def_ro("first", &Cluster::first)
+      .def_ro("last", &Cluster::last)
+      .def_ro("low", &Cluster::low)
+      .def_ro("high", &Cluster::high);
+  nb::class_<Member>(m, "Member",
+                     "What can be said of one matrix of a batch. What was not measured is nan, -1 or empty.")
       .def_prop_ro("status", [](const Member& e) { return linalg::name(e.status); })
       .def_ro("exactly_singular", &Member::exactly_singular)
       .def_ro("rcond", &Member::rcond)
@@ -65,16 +70,19 @@ void bind_diagnosis(nb::module_& m) {
       .def_ro("vector_error", &Member::vector_error)
       .def_ro("eigenvalue_condition", &Member::eigenvalue_condition)
       .def_ro("message", &Member::message)
-      .def("__repr__", [](const Member& e) { return "<" + std::string(linalg::name(e.status)) + ": " + e.message + ">"; });
-  nb::class_<Diagnosis>(m, "Diagnosis", nb::dynamic_attr(), "What linear algebra can say of its answers, one entry per matrix of the batch.")
+      .def("__repr__",
+           [](const Member& e) { return "<" + std::string(linalg::name(e.status)) + ": " + e.message + ">"; });
+  nb::class_<Diagnosis>(m, "Diagnosis", nb::dynamic_attr(),
+                        "What linear algebra can say of its answers, one entry per matrix of the batch.")
       .def_prop_ro("batch", &Diagnosis::batch)
       .def_prop_ro("ok", &Diagnosis::ok)
       .def_prop_ro("worst", &Diagnosis::worst)
-      .def_prop_ro("_statuses", [](const Diagnosis& d) {
-        std::vector<std::string_view> out;
-        for (std::int64_t i = 0; i < d.size(); ++i) out.push_back(linalg::name(d.status(i)));
-        return out;
-      })
+      .def_prop_ro("_statuses",
+                   [](const Diagnosis& d) {
+                     std::vector<std::string_view> out;
+                     for (std::int64_t i = 0; i < d.size(); ++i) out.push_back(linalg::name(d.status(i)));
+                     return out;
+                   })
       .def_prop_ro("rcond", &Diagnosis::rcond)
       .def_prop_ro("cond", &Diagnosis::cond)
       .def_prop_ro("rank", &Diagnosis::rank)
@@ -92,13 +100,18 @@ void bind_diagnosis(nb::module_& m) {
       .def("__repr__", &Diagnosis::text);
 }
 
-
 void bind_factored(nb::module_& m) {
   nb::class_<FactoredParts>(m, "FactoredParts")
-      .def_ro("method", &FactoredParts::method).def_ro("P", &FactoredParts::P).def_ro("L", &FactoredParts::L)
-      .def_ro("D", &FactoredParts::D).def_ro("U", &FactoredParts::U).def_ro("Q", &FactoredParts::Q)
-      .def_ro("S", &FactoredParts::S).def_ro("Vh", &FactoredParts::Vh)
-      .def_ro("row_scale", &FactoredParts::row_scale).def_ro("column_scale", &FactoredParts::column_scale);
+      .def_ro("method", &FactoredParts::method)
+      .def_ro("P", &FactoredParts::P)
+      .def_ro("L", &FactoredParts::L)
+      .def_ro("D", &FactoredParts::D)
+      .def_ro("U", &FactoredParts::U)
+      .def_ro("Q", &FactoredParts::Q)
+      .def_ro("S", &FactoredParts::S)
+      .def_ro("Vh", &FactoredParts::Vh)
+      .def_ro("row_scale", &FactoredParts::row_scale)
+      .def_ro("column_scale", &FactoredParts::column_scale);
   nb::class_<Factored>(m, "Factored", "A stack of matrices factored once, for many right-hand sides.")
       .def_prop_ro("matrix", &Factored::matrix)
       .def_prop_ro("diagnosis", &Factored::diagnosis)
@@ -106,40 +119,63 @@ void bind_factored(nb::module_& m) {
       .def_prop_ro("cond", &Factored::cond)
       .def_prop_ro("decompositions", &Factored::decompositions)
       .def("parts", [](const Factored& f) { return f.parts(here().location()); })
-      .def("solve", [](const Factored& f, const Tensor& b, bool adjoint, bool transposed) {
-        return unlocked([&](auto where) { return f.solve(b, {adjoint, transposed}, where); });
-      }, nb::arg("b"), nb::kw_only(), nb::arg("adjoint") = false, nb::arg("transposed") = false)
-      .def("diagnosed_solve", [](const Factored& f, const Tensor& b, bool adjoint, bool transposed) {
-        auto d = unlocked([&](auto where) { return f.diagnosed_solve(b, {adjoint, transposed}, where); });
-        return std::pair(d.value, d.diagnosis);
-      }, nb::arg("b"), nb::kw_only(), nb::arg("adjoint") = false, nb::arg("transposed") = false)
-      .def("lstsq", [](const Factored& f, const Tensor& b) { return unlocked([&](auto w) { return f.lstsq(b, w); }); }, nb::arg("b"))
+      .def(
+          "solve",
+          [](const Factored& f, const Tensor& b, bool adjoint, bool transposed) {
+            return unlocked([&](auto where) { return f.solve(b, {adjoint, transposed}, where); });
+          },
+          nb::arg("b"), nb::kw_only(), nb::arg("adjoint") = false, nb::arg("transposed") = false)
+      .def(
+          "diagnosed_solve",
+          [](const Factored& f, const Tensor& b, bool adjoint, bool transposed) {
+            auto d = unlocked([&](auto where) { return f.diagnosed_solve(b, {adjoint, transposed}, where); });
+            return std::pair(d.value, d.diagnosis);
+          },
+          nb::arg("b"), nb::kw_only(), nb::arg("adjoint") = false, nb::arg("transposed") = false)
+      .def(
+          "lstsq", [](const Factored& f, const Tensor& b) { return unlocked([&](auto w) { return f.lstsq(b, w); }); },
+          nb::arg("b"))
       .def("inv", [](const Factored& f) { return unlocked([&](auto w) { return f.inv(w); }); })
-      .def("diagnosed_inv", [](const Factored& f) {
-        auto d = unlocked([&](auto w) { return f.diagnosed_inv(w); });
-        return std::pair(d.value, d.diagnosis);
-      })
+      .def("diagnosed_inv",
+           [](const Factored& f) {
+             auto d = unlocked([&](auto w) { return f.diagnosed_inv(w); });
+             return std::pair(d.value, d.diagnosis);
+           })
       .def("pinv", [](const Factored& f) { return unlocked([&](auto w) { return f.pinv(w); }); })
       .def("det", [](const Factored& f) { return unlocked([&](auto w) { return f.det(w); }); })
-      .def("slogdet", [](const Factored& f) {
-        auto d = unlocked([&](auto w) { return f.slogdet(w); });
-        return std::pair(d.sign, d.logabsdet);
-      })
+      .def("slogdet",
+           [](const Factored& f) {
+             auto d = unlocked([&](auto w) { return f.slogdet(w); });
+             return std::pair(d.sign, d.logabsdet);
+           })
       .def("logdet", [](const Factored& f) { return unlocked([&](auto w) { return f.logdet(w); }); })
       .def("__repr__", &Factored::to_string);
-  m.def("factored", [](const Tensor& a, std::string_view method, std::string_view if_ill, nb::object ridge, double noise,
-                       double shift, std::string_view assume, std::optional<bool> refine, bool certify,
-                       std::optional<double> min_digits, std::optional<std::vector<std::string>> names,
-                       std::string_view accuracy, std::optional<double> rtol, double atol) {
-    FactoredOptions o{.method = intern(method), .if_ill = intern(if_ill), .noise = noise, .shift = shift,
-                      .assume = intern(assume), .refine = refine, .certify = certify, .min_digits = min_digits,
-                      .names = std::move(names), .accuracy = intern(accuracy), .rtol = rtol, .atol = atol};
-    if (!ridge.is_none()) o.ridge = setting_of(ridge, "factored: ridge");
-    return unlocked([&](auto where) { return linalg::factored(a, o, where); });
-  }, nb::arg("a"), nb::kw_only(), nb::arg("method") = "auto", nb::arg("if_ill") = "raise", nb::arg("ridge").none() = nb::none(),
-        nb::arg("noise") = 0.0, nb::arg("shift") = 0.0, nb::arg("assume") = "detect", nb::arg("refine").none() = nb::none(),
-        nb::arg("certify") = false, nb::arg("min_digits").none() = nb::none(), nb::arg("names").none() = nb::none(),
-        nb::arg("accuracy") = "normal", nb::arg("rtol").none() = nb::none(), nb::arg("atol") = 0.0);
+  m.def(
+      "factored",
+      [](const Tensor& a, std::string_view method, std::string_view if_ill, nb::object ridge, double noise,
+         double shift, std::string_view assume, std::optional<bool> refine, bool certify,
+         std::optional<double> min_digits, std::optional<std::vector<std::string>> names, std::string_view accuracy,
+         std::optional<double> rtol, double atol) {
+        FactoredOptions o{.method = intern(method),
+                          .if_ill = intern(if_ill),
+                          .noise = noise,
+                          .shift = shift,
+                          .assume = intern(assume),
+                          .refine = refine,
+                          .certify = certify,
+                          .min_digits = min_digits,
+                          .names = std::move(names),
+                          .accuracy = intern(accuracy),
+                          .rtol = rtol,
+                          .atol = atol};
+        if (!ridge.is_none()) o.ridge = setting_of(ridge, "factored: ridge");
+        return unlocked([&](auto where) { return linalg::factored(a, o, where); });
+      },
+      nb::arg("a"), nb::kw_only(), nb::arg("method") = "auto", nb::arg("if_ill") = "raise",
+      nb::arg("ridge").none() = nb::none(), nb::arg("noise") = 0.0, nb::arg("shift") = 0.0,
+      nb::arg("assume") = "detect", nb::arg("refine").none() = nb::none(), nb::arg("certify") = false,
+      nb::arg("min_digits").none() = nb::none(), nb::arg("names").none() = nb::none(), nb::arg("accuracy") = "normal",
+      nb::arg("rtol").none() = nb::none(), nb::arg("atol") = 0.0);
 }
 
 }  // namespace
@@ -148,12 +184,18 @@ void bind_linalg(nb::module_& m) {
   bind_diagnosis(m);
   bind_factored(m);
   using Function = std::function<Tensor(const Tensor&)>;
-  m.def("eigh_apply", [](const Tensor& x, const Function& f) {
-    return unlocked([&](auto where) { return linalg::eigh_apply(x, f, where); });
-  }, nb::arg("x"), nb::arg("f"));
-  m.def("svd_apply", [](const Tensor& x, const Function& f) {
-    return unlocked([&](auto where) { return linalg::svd_apply(x, f, where); });
-  }, nb::arg("x"), nb::arg("f"));
+  m.def(
+      "eigh_apply",
+      [](const Tensor& x, const Function& f) {
+        return unlocked([&](auto where) { return linalg::eigh_apply(x, f, where); });
+      },
+      nb::arg("x"), nb::arg("f"));
+  m.def(
+      "svd_apply",
+      [](const Tensor& x, const Function& f) {
+        return unlocked([&](auto where) { return linalg::svd_apply(x, f, where); });
+      },
+      nb::arg("x"), nb::arg("f"));
 }
 
 }  // namespace wp::python

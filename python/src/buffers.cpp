@@ -8,7 +8,8 @@
 namespace wp::python {
 namespace {
 
-constexpr const char* formats[kDTypes] = {"?", "b", "h", "i", "l", "B", "H", "I", "L", "e", nullptr, "f", "d", "Zf", "Zd"};
+constexpr const char* formats[kDTypes] = {"?", "b", "h",     "i", "l", "B",  "H", "I",
+                                          "L", "e", nullptr, "f", "d", "Zf", "Zd"};
 
 // The dtype of a struct-module format; throws with what is accepted.
 DType parse_format(const char* format, Py_ssize_t item, std::string_view what) {
@@ -30,8 +31,8 @@ DType parse_format(const char* format, Py_ssize_t item, std::string_view what) {
     if (std::string_view("bhilqn").find(f[0]) != std::string_view::npos) return with_sign[power];
     if (std::string_view("BHILQN").find(f[0]) != std::string_view::npos) return without[power];
   }
-  type_error(say(what, " has elements of format '", whole,
-                 f == "O" ? "' (Python objects)" : "'", "; accepted are bools, integers, floats up to 64 bits and complex numbers."));
+  type_error(say(what, " has elements of format '", whole, f == "O" ? "' (Python objects)" : "'",
+                 "; accepted are bools, integers, floats up to 64 bits and complex numbers."));
 }
 
 struct Lent {  // a buffer that a tensor shows
@@ -89,7 +90,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
           throw ErrorIsSet();
         }
         if (!format) {
-          PyErr_SetString(PyExc_BufferError, "bfloat16 has no buffer format; convert with astype(wellposed.float32).");
+          PyErr_SetString(PyExc_BufferError,
+                          "bfloat16 has no buffer format; convert with astype(wellposed.float32).");
           throw ErrorIsSet();
         }
         if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !t.is_contiguous()) {
@@ -133,7 +135,8 @@ namespace {
 void refuse_masked(PyObject* o, std::string_view what) {
   for (PyTypeObject* t = Py_TYPE(o); t; t = t->tp_base)
     if (std::string_view(t->tp_name).ends_with("MaskedArray"))
-      type_error(say(what, " is a masked array, whose mask would be lost; fill it with x.filled(value), or use x.data."));
+      type_error(
+          say(what, " is a masked array, whose mask would be lost; fill it with x.filled(value), or use x.data."));
 }
 
 bool has(PyObject* o, const char* name) {

@@ -41,12 +41,12 @@ enum Code : std::uint8_t { integer, natural, real, opaque, bfloat, complex, bool
 
 Type type_of(DType d) {
   const auto bits = static_cast<std::uint8_t>(8 * size_of(d));
-  return {d == DType::boolean           ? boolean_code
-          : d == bf16                   ? bfloat
+  return {d == DType::boolean            ? boolean_code
+          : d == bf16                    ? bfloat
           : is(d, kinds::signed_integer) ? integer
-          : is_integer(d)               ? natural
-          : is_complex(d)               ? complex
-                                        : real,
+          : is_integer(d)                ? natural
+          : is_complex(d)                ? complex
+                                         : real,
           bits};
 }
 DType dtype_from(Type t, std::string_view what) {
@@ -54,10 +54,12 @@ DType dtype_from(Type t, std::string_view what) {
     const Type own = type_of(static_cast<DType>(d));
     if (own.code == t.code && own.bits == t.bits) return static_cast<DType>(d);
   }
-  type_error(say(what, " has elements that wellposed has no dtype for (DLPack code ", t.code, ", ", t.bits, " bits)."));
+  type_error(
+      say(what, " has elements that wellposed has no dtype for (DLPack code ", t.code, ", ", t.bits, " bits)."));
 }
 
-// ---- out ------------------------------------------------------------------------------------------------------------
+// ---- out
+// ------------------------------------------------------------------------------------------------------------
 template <class M>
 struct Lending {  // what the consumer gets, and what it keeps alive
   M managed;
@@ -86,8 +88,7 @@ void drop(PyObject* capsule, const char* name) {
 }
 
 PyObject* capsule_of(Tensor t, bool versioned, bool is_copy) {
-  if (!versioned)
-    return PyCapsule_New(lend<Managed>(t), kPlain, [](PyObject* c) { drop<Managed>(c, kPlain); });
+  if (!versioned) return PyCapsule_New(lend<Managed>(t), kPlain, [](PyObject* c) { drop<Managed>(c, kPlain); });
   Versioned* const m = lend<Versioned>(t);
   m->major = 1;
   m->minor = 0;
@@ -95,7 +96,8 @@ PyObject* capsule_of(Tensor t, bool versioned, bool is_copy) {
   return PyCapsule_New(m, kVersioned, [](PyObject* c) { drop<Versioned>(c, kVersioned); });
 }
 
-// ---- in -------------------------------------------------------------------------------------------------------------
+// ---- in
+// -------------------------------------------------------------------------------------------------------------
 template <class M>
 Tensor take(PyObject* capsule, const char* name, const char* used, std::string_view what) {
   auto* const m = static_cast<M*>(PyCapsule_GetPointer(capsule, name));
@@ -124,9 +126,10 @@ Tensor take(PyObject* capsule, const char* name, const char* used, std::string_v
   const Ref owned_type(type), owned_value(value), owned_trace(trace);
   const Ref words(value ? PyObject_Str(value) : nullptr);
   PyErr_Clear();
-  value_error(say(what, " (", type_name(o), ") does not lend its memory: ",
-                  words ? text_of(words.get()) : std::string_view("no reason given"),
-                  " Accepted are tensors in the memory of the CPU that record no gradient of their own."));
+  std::string_view reason = words ? text_of(words.get()) : std::string_view("no reason given");
+  while (reason.ends_with('.')) reason.remove_suffix(1);
+  value_error(say(what, " (", type_name(o), ") does not lend its memory: ", reason,
+                  ". Accepted are tensors in the memory of the CPU that record no gradient of their own."));
 }
 
 void need_cpu(PyObject* o, std::string_view what) {

@@ -10,8 +10,8 @@ struct DTypeObject {
 PyTypeObject* dtype_type = nullptr;
 PyObject* objects[kDTypes] = {};
 
-constexpr const char* long_names[kDTypes] = {"bool",   "int8",    "int16",    "int32",   "int64",
-                                             "uint8",  "uint16",  "uint32",   "uint64",  "float16",
+constexpr const char* long_names[kDTypes] = {"bool",     "int8",    "int16",   "int32",     "int64",
+                                             "uint8",    "uint16",  "uint32",  "uint64",    "float16",
                                              "bfloat16", "float32", "float64", "complex64", "complex128"};
 
 DType value_of(PyObject* self) {
@@ -48,9 +48,8 @@ PyObject* compare(PyObject* self, PyObject* other, int operation) {
     // Names and NumPy's dtypes count as the dtype they stand for.
     const bool named =
         PyUnicode_Check(other) ||
-        (PyType_Check(other)
-             ? std::string_view(reinterpret_cast<PyTypeObject*>(other)->tp_name).starts_with("numpy.")
-             : PyObject_HasAttrString(other, "itemsize") && PyObject_HasAttrString(other, "name"));
+        (PyType_Check(other) ? std::string_view(reinterpret_cast<PyTypeObject*>(other)->tp_name).starts_with("numpy.")
+                             : PyObject_HasAttrString(other, "itemsize") && PyObject_HasAttrString(other, "name"));
     if (!named) Py_RETURN_NOTIMPLEMENTED;
     try {
       equal = dtype_of(other, "dtype") == value_of(self);
@@ -93,8 +92,8 @@ DType dtype_of(PyObject* o, const char* what) {
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return f64;
   if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return c128;
   // NumPy: np.dtype('f4') has .name, the class np.float32 has .__name__.
-  const Ref named = PyUnicode_Check(o) ? Ref::borrowed(o)
-                                       : Ref(PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name"));
+  const Ref named =
+      PyUnicode_Check(o) ? Ref::borrowed(o) : Ref(PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name"));
   if (!named) PyErr_Clear();
   if (named && PyUnicode_Check(named.get())) {
     std::string_view word = text_of(named.get());

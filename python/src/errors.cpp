@@ -56,8 +56,9 @@ void set_from(const Error& e) {
   PyErr_SetObject(made.type().ptr(), made.ptr());
 }
 
-// ---- findings -------------------------------------------------------------------------------------------------------
-// Those of this thread, and of threads that Python does not know.
+// ---- findings
+// ------------------------------------------------------------------------------------------------------- Those of
+// this thread, and of threads that Python does not know.
 thread_local std::vector<Finding>* mine = nullptr;
 std::mutex others_mutex;
 std::vector<Finding> others;
@@ -111,7 +112,8 @@ void set_error() noexcept {
     } catch (const std::exception& e) {
       PyErr_SetString(PyExc_RuntimeError, e.what());
     } catch (...) {
-      PyErr_SetString(PyExc_SystemError, "wellposed: an exception of an unknown kind. This is a defect; please report it.");
+      PyErr_SetString(PyExc_SystemError,
+                      "wellposed: an exception of an unknown kind. This is a defect; please report it.");
     }
   } catch (nb::python_error& e) {
     e.restore();

@@ -65,7 +65,8 @@ struct Arguments {
       placed = std::min(placed, f.positional);
       take_rest(args + placed, count - static_cast<Py_ssize_t>(placed));
     } else if (placed > f.positional) {
-      type_error(say(f.name, " takes ", plural(static_cast<std::int64_t>(f.positional), "positional argument"), "; got ", count, "."));
+      type_error(say(f.name, " takes ", plural(static_cast<std::int64_t>(f.positional), "positional argument"),
+                     "; got ", count, "."));
     }
     // Parameters that may be placed come first, but for the variadic one.
     std::size_t at = 0;
@@ -179,7 +180,8 @@ PyObject* results(const Function& f, Tensors& out) {
 }
 
 bool same_elements(const Tensor& a, const Tensor& b) {
-  return a.node()->data == b.node()->data && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
+  return a.node()->data == b.node()->data && a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         a.strides() == b.strides();
 }
 
 PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, Tensor* into) {
@@ -241,8 +243,8 @@ PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t cou
       if (f.names >= 0 && p.index == 0 && value && !is_tensor(value)) [[unlikely]]
         if (Attr labels = labels_of(value)) attribute(static_cast<std::size_t>(f.names)) = labels;
     } else if (value) {
-      if (p.role == Parameter::attribute && f.op->attrs[p.index].type == AttrType::integer && PySequence_Check(value) &&
-          !is_tensor(value)) {
+      if (p.role == Parameter::attribute && f.op->attrs[p.index].type == AttrType::integer &&
+          PySequence_Check(value) && !is_tensor(value)) {
         const auto [first, second] = pair_of(f, p.index, value);
         attribute(first.index) = first.value;
         attribute(second.index) = second.value;
@@ -264,23 +266,26 @@ PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t cou
 
 // What a function of Python's keeps as __self__. It is pickled as its module, where the function is found by name.
 struct Handle {
-  PyObject_HEAD const Function* function;
+  const PyObject_HEAD Function* function;
   PyObject* module;
 };
 PyObject* reduce(PyObject* self, PyObject*) {
   const Ref module(PyImport_ImportModule("importlib"));
   if (!module) return nullptr;
-  return Py_BuildValue("N(O)", PyObject_GetAttrString(module.get(), "import_module"), reinterpret_cast<Handle*>(self)->module);
+  return Py_BuildValue("N(O)", PyObject_GetAttrString(module.get(), "import_module"),
+                       reinterpret_cast<Handle*>(self)->module);
 }
 PyTypeObject* handle_type() {
   static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
   static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
-  static PyType_Spec spec = {"wellposed._core.Handle", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  static PyType_Spec spec = {"wellposed._core.Handle", sizeof(Handle), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   static auto* const type = reinterpret_cast<PyTypeObject*>(Ref::checked(PyType_FromSpec(&spec)).release());
   return type;
 }
 
-// The ordinary call of a small op, all arguments tensors: nothing is matched, converted or copied. Null: it is another call.
+// The ordinary call of a small op, all arguments tensors: nothing is matched, converted or copied. Null: it is
+// another call.
 PyObject* call_simply(const Function& f, PyObject* const* args, std::size_t count) {
   const Tensor* in[4];
   std::int64_t elements = 0;
@@ -314,7 +319,8 @@ PyObject* named_tuple(const Op& op) {
     upper = c == '_';
   }
   const Ref module = Ref::checked(PyImport_ImportModule("collections"));
-  const Ref made = Ref::checked(PyObject_CallMethod(module.get(), "namedtuple", "ss", (type + "Result").c_str(), fields.c_str()));
+  const Ref made =
+      Ref::checked(PyObject_CallMethod(module.get(), "namedtuple", "ss", (type + "Result").c_str(), fields.c_str()));
   const Ref home = Ref::checked(text(op.ns.empty() ? "wellposed" : say("wellposed.", op.ns)));
   if (PyObject_SetAttrString(made.get(), "__module__", home.get()) != 0) throw ErrorIsSet();
   return Py_NewRef(made.get());
@@ -328,7 +334,8 @@ void add_function(PyObject* module, const Op& op, bool diagnosed) {
   f.name = op.name;
   set_parameters(f);
   f.doc = documentation(f);
-  const bool plain = f.variadic < 0 && !diagnosed && op.outputs.size() == 1 && !op.outputs[0].ends_with("...") && op.params.size() <= 4;
+  const bool plain = f.variadic < 0 && !diagnosed && op.outputs.size() == 1 && !op.outputs[0].ends_with("...") &&
+                     op.params.size() <= 4;
   bool all_default = true;
   for (const Parameter& p : f.parameters) all_default &= !p.required || p.role == Parameter::tensor;
   if (plain && all_default && !op.params.empty()) f.simple = op.params.size();

@@ -26,8 +26,10 @@ struct Key {
     if (!t.defined() && !PyIndex_Check(o)) t = tensor_from(o, "the index");
     if (t.defined()) return listed(t);
     if (PyIndex_Check(o)) return integer(o);
-    PyErr_SetString(PyExc_IndexError, say("an index is made of integers, slices, None, ..., integer arrays and masks; got ",
-                                          type_name(o), ".").c_str());
+    PyErr_SetString(
+        PyExc_IndexError,
+        say("an index is made of integers, slices, None, ..., integer arrays and masks; got ", type_name(o), ".")
+            .c_str());
     throw ErrorIsSet();
   }
 
@@ -38,7 +40,8 @@ struct Key {
   }
   void listed(const Tensor& t) {
     if (!is_integer(t.dtype()) && t.dtype() != DType::boolean) {
-      PyErr_SetString(PyExc_IndexError, say("an index array must have integers or bools; got ", t.dtype(), ".").c_str());
+      PyErr_SetString(PyExc_IndexError,
+                      say("an index array must have integers or bools; got ", t.dtype(), ".").c_str());
       throw ErrorIsSet();
     }
     items.push_back(IndexItem::listed);

@@ -18,6 +18,7 @@ int run_command(const std::vector<std::string>& arguments) {
 
 NB_MODULE(_core, m) {
   using namespace wp::python;
+  nb::set_leak_warnings(false);  // what a program keeps until its end is no leak
   m.doc() = "The compiled part of wellposed.";
   m.attr("__version__") = nb::str(wp::version().data(), wp::version().size());
   // The functions of the op table belong to the package, where users find them.

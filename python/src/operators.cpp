@@ -7,14 +7,54 @@ namespace {
 
 // Python's data model names these operators; the op table has an op of each name.
 enum Operator {
-  op_add, op_subtract, op_multiply, op_divide, op_floor_divide, op_remainder, op_pow, op_matmul, op_and, op_or, op_xor,
-  op_left, op_right, op_less, op_less_equal, op_equal, op_not_equal, op_greater, op_greater_equal,
-  op_negative, op_positive, op_invert, op_abs, operator_count
+  op_add,
+  op_subtract,
+  op_multiply,
+  op_divide,
+  op_floor_divide,
+  op_remainder,
+  op_pow,
+  op_matmul,
+  op_and,
+  op_or,
+  op_xor,
+  op_left,
+  op_right,
+  op_less,
+  op_less_equal,
+  op_equal,
+  op_not_equal,
+  op_greater,
+  op_greater_equal,
+  op_negative,
+  op_positive,
+  op_invert,
+  op_abs,
+  operator_count
 };
-constexpr const char* names[operator_count] = {
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "matmul", "bitwise_and",
-    "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "less", "less_equal", "equal",
-    "not_equal", "greater", "greater_equal", "negative", "positive", "bitwise_invert", "abs"};
+constexpr const char* names[operator_count] = {"add",
+                                               "subtract",
+                                               "multiply",
+                                               "divide",
+                                               "floor_divide",
+                                               "remainder",
+                                               "pow",
+                                               "matmul",
+                                               "bitwise_and",
+                                               "bitwise_or",
+                                               "bitwise_xor",
+                                               "bitwise_left_shift",
+                                               "bitwise_right_shift",
+                                               "less",
+                                               "less_equal",
+                                               "equal",
+                                               "not_equal",
+                                               "greater",
+                                               "greater_equal",
+                                               "negative",
+                                               "positive",
+                                               "bitwise_invert",
+                                               "abs"};
 const Op& op_of(int k) {
   static const Op* ops[operator_count] = {};
   if (!ops[k]) [[unlikely]]
@@ -77,11 +117,12 @@ PyObject* in_place_call(int k, PyObject* a, PyObject* b) noexcept {
     const Ref result(apply(k, x, y));
     const Tensor& r = tensor_of(result.get());
     if (r.dtype() != x.dtype())
-      type_error(say("an in-place operator keeps the dtype of its left operand, ", x.dtype(), "; the result would be ",
-                     r.dtype(), ". Write x = x ", k == op_divide ? "/" : "+", " y, or convert with astype."));
+      type_error(say("an in-place operator keeps the dtype of its left operand, ", x.dtype(),
+                     "; the result would be ", r.dtype(), ". Write x = x ", k == op_divide ? "/" : "+",
+                     " y, or convert with astype."));
     if (r.shape() != x.shape())
-      value_error(say("an in-place operator keeps the shape of its left operand, ", x.shape(), "; the result would be ",
-                      r.shape(), "."));
+      value_error(say("an in-place operator keeps the shape of its left operand, ", x.shape(),
+                      "; the result would be ", r.shape(), "."));
     tensor_of(a) = r;
     return Py_NewRef(a);
   });
@@ -111,7 +152,8 @@ PyObject* unary(PyObject* a) noexcept {
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) noexcept {
-  constexpr int ops[] = {op_less, op_less_equal, op_equal, op_not_equal, op_greater, op_greater_equal};  // Py_LT = 0, …
+  constexpr int ops[] = {op_less,      op_less_equal, op_equal,
+                         op_not_equal, op_greater,    op_greater_equal};  // Py_LT = 0, …
   return binary_call(ops[operation], a, b);
 }
 

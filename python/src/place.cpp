@@ -1,5 +1,5 @@
-// The line of the user's program, taken at every call: the frame's code and instruction are looked up in a table; only
-// a new pair costs a search in the code's line table.
+// The line of the user's program, taken at every call: the frame's code and instruction are looked up in a table;
+// only a new pair costs a search in the code's line table.
 #include <bit>
 #include <cstring>
 

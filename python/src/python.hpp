@@ -3,6 +3,7 @@
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 
 #include <source_location>
 #include <string>
@@ -15,8 +16,9 @@
 
 namespace wp::python {
 
-// ---- references -----------------------------------------------------------------------------------------------------
-// Python has an error set already; caught at the border.
+// ---- references
+// ----------------------------------------------------------------------------------------------------- Python has an
+// error set already; caught at the border.
 struct ErrorIsSet {};
 
 // Owns one reference.
@@ -50,7 +52,8 @@ std::string type_name(PyObject* o);
 std::string_view text_of(PyObject* unicode);
 PyObject* text(std::string_view s);
 
-// ---- tensors and dtypes ---------------------------------------------------------------------------------------------
+// ---- tensors and dtypes
+// ---------------------------------------------------------------------------------------------
 struct TensorObject {
   PyObject_HEAD Tensor value;
   PyObject* weak_references;
@@ -64,7 +67,7 @@ inline Tensor& tensor_of(PyObject* o) noexcept {
 }
 PyObject* wrap(Tensor t);  // undefined: None
 
-PyObject* dtype_object(DType d);           // borrowed
+PyObject* dtype_object(DType d);                // borrowed
 DType dtype_of(PyObject* o, const char* what);  // a dtype of wellposed or NumPy, its name, or a Python type
 bool is_dtype(PyObject* o) noexcept;
 
@@ -109,7 +112,8 @@ auto guarded(const F& f, decltype(f()) failure = {}) noexcept -> decltype(f()) {
     return failure;
   }
 }
-// Findings wait until the call that caused them is over; then they become warnings. Throws if a filter makes one an error.
+// Findings wait until the call that caused them is over; then they become warnings. Throws if a filter makes one an
+// error.
 void tell_findings_slow();
 extern thread_local bool findings_wait;
 inline void tell_findings() {
@@ -131,7 +135,8 @@ class Unlocked {
 };
 inline constexpr std::int64_t kLarge = 2048;  // elements
 
-// ---- parts of the module --------------------------------------------------------------------------------------------
+// ---- parts of the module
+// --------------------------------------------------------------------------------------------
 void add_dtypes(PyObject* module);
 void add_tensor(PyObject* module);
 void add_functions(PyObject* module);

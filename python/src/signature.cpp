@@ -30,12 +30,14 @@ std::string default_text(const AttrSpec& a) {
 
 // What an attribute accepts, in words.
 std::string_view accepts(AttrType t) {
-  constexpr std::string_view words[] = {"none", "bool", "int", "float", "number", "dtype", "int or tuple of ints",
-                                        "str", "number or str", "list of str", "object"};
+  constexpr std::string_view words[] = {
+      "none", "bool",          "int",         "float", "number", "dtype", "int or tuple of ints",
+      "str",  "number or str", "list of str", "object"};
   return words[static_cast<int>(t)];
 }
 
-void add(Function& f, Parameter::Role role, std::size_t index, Parameter::Kind kind, bool required, std::string_view name) {
+void add(Function& f, Parameter::Role role, std::size_t index, Parameter::Kind kind, bool required,
+         std::string_view name) {
   PyObject* interned = text(name);
   PyUnicode_InternInPlace(&interned);
   f.parameters.push_back({role, index, kind, required, interned});
@@ -51,7 +53,11 @@ void set_parameters(Function& f) {
   for (std::size_t i = 0; i < op.params.size(); ++i) {
     const Param& p = op.params[i];
     if (p.variadic) f.variadic = static_cast<int>(f.parameters.size());
-    add(f, P::tensor, i, p.variadic ? P::variadic : p.optional ? P::either : P::positional_only, !p.optional && !p.variadic, p.name);
+    add(f, P::tensor, i,
+        p.variadic   ? P::variadic
+        : p.optional ? P::either
+                     : P::positional_only,
+        !p.optional && !p.variadic, p.name);
   }
   for (std::size_t i = 0; i < op.attrs.size(); ++i)
     if (op.attrs[i].required && !op.attrs[i].leading)
@@ -100,19 +106,23 @@ std::string documentation(const Function& f) {
     if (!p.required && p.kind != Parameter::variadic)
       signature += say("=", p.role == Parameter::attribute ? default_text(op.attrs[p.index]) : std::string("None"));
     details += say("\n  ", name, ": ");
-    if (p.role == Parameter::tensor) details += say(kinds_text(op.params[p.index].kinds), ". ", op.params[p.index].doc);
+    if (p.role == Parameter::tensor)
+      details += say(kinds_text(op.params[p.index].kinds), ". ", op.params[p.index].doc);
     if (p.role == Parameter::attribute) {
       const AttrSpec& a = op.attrs[p.index];
       details += say(accepts(a.type), ". ", a.doc);
-      for (std::size_t k = 0; k < a.choices.size(); ++k) details += say(k ? ", '" : " One of '", a.choices[k], k + 1 < a.choices.size() ? "'" : "'.");
+      for (std::size_t k = 0; k < a.choices.size(); ++k)
+        details += say(k ? ", '" : " One of '", a.choices[k], k + 1 < a.choices.size() ? "'" : "'.");
     }
-    if (p.role == Parameter::out) details += "a tensor of the result's dtype and shape whose memory nobody else sees.";
+    if (p.role == Parameter::out)
+      details += "a tensor of the result's dtype and shape whose memory nobody else sees.";
     if (p.role == Parameter::device) details += "None or 'cpu'.";
     while (details.back() == ' ') details.pop_back();
   }
   if (only_position) item("/");
   std::string text = say(signature, ")\n--\n\n", op.doc);
-  if (f.diagnosed) text += "\n\nReturns (value, Diagnosis). Numerical trouble does not raise: the bad members are NaN.";
+  if (f.diagnosed)
+    text += "\n\nReturns (value, Diagnosis). Numerical trouble does not raise: the bad members are NaN.";
   if (!op.domain.empty()) text += say("\n\nDomain: ", op.domain, ".");
   return text + "\n" + details;
 }

@@ -18,14 +18,14 @@ struct Parameter {
 
 struct Function {
   const Op* op = nullptr;
-  bool diagnosed = false;    // of linalg.diagnosed: (value, Diagnosis)
+  bool diagnosed = false;  // of linalg.diagnosed: (value, Diagnosis)
   std::vector<Parameter> parameters;
-  std::size_t positional = 0;      // how many can be given by position
-  int variadic = -1;               // which parameter takes any number of tensors
-  int names = -1;                  // the attribute that labels reach by themselves
-  int copy = -1;                   // the attribute that may ask for the tensor itself
-  std::size_t simple = SIZE_MAX;   // that many tensors and nothing else are an ordinary call with one result
-  bool large_attributes = false;   // makes a tensor of any size out of none
+  std::size_t positional = 0;     // how many can be given by position
+  int variadic = -1;              // which parameter takes any number of tensors
+  int names = -1;                 // the attribute that labels reach by themselves
+  int copy = -1;                  // the attribute that may ask for the tensor itself
+  std::size_t simple = SIZE_MAX;  // that many tensors and nothing else are an ordinary call with one result
+  bool large_attributes = false;  // makes a tensor of any size out of none
   std::vector<Attr> defaults;
   PyObject* result_type = nullptr;  // a named tuple, or null
   std::string name, doc;

@@ -5,7 +5,6 @@
 #include "ops/dispatch.hpp"
 #include "python.hpp"
 #include "tensor/note.hpp"
-#include <structmember.h>
 
 namespace wp::python {
 
@@ -58,7 +57,8 @@ PyObject* number_at(const Tensor& t, std::int64_t element) {
 Ref only_number(PyObject* self, const char* sink) {
   const Tensor& t = tensor_of(self);
   if (t.size() != 1)
-    value_error(say(sink, " needs a tensor of one element; got shape ", t.shape(), ". Index it first, or reduce it (any, all, sum)."));
+    value_error(say(sink, " needs a tensor of one element; got shape ", t.shape(),
+                    ". Index it first, or reduce it (any, all, sum)."));
   if (t.node()->note) {
     escape(t, sink, Counts::made, here().place());
     tell_findings();
@@ -115,7 +115,8 @@ PyObject* to_index(PyObject* self) {
   return guarded([&] {
     const Tensor& t = tensor_of(self);
     if (!is_integer(t.dtype()) || t.ndim() != 0)
-      type_error(say("only an integer tensor without axes is an index; this one is ", t.dtype(), " ", t.shape(), "."));
+      type_error(
+          say("only an integer tensor without axes is an index; this one is ", t.dtype(), " ", t.shape(), "."));
     return only_number(self, "index").release();
   });
 }
@@ -138,7 +139,8 @@ PyObject* iterate(PyObject* self) {
   });
 }
 
-// ---- attributes -----------------------------------------------------------------------------------------------------
+// ---- attributes
+// -----------------------------------------------------------------------------------------------------
 PyObject* get_shape(PyObject* self, void*) {
   return guarded([&] { return tuple_of(tensor_of(self).shape()); });
 }
@@ -199,13 +201,18 @@ PyGetSetDef getters[] = {
     {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
     {}};
 PyMethodDef methods[] = {
-    {"item", item, METH_NOARGS, "item($self, /)\n--\n\nThe only element, as a number of Python. Made Inf and NaN raise here."},
-    {"tolist", tolist, METH_NOARGS, "tolist($self, /)\n--\n\nAll elements as nested lists. Made Inf and NaN raise here."},
+    {"item", item, METH_NOARGS,
+     "item($self, /)\n--\n\nThe only element, as a number of Python. Made Inf and NaN raise here."},
+    {"tolist", tolist, METH_NOARGS,
+     "tolist($self, /)\n--\n\nAll elements as nested lists. Made Inf and NaN raise here."},
     {"__complex__", to_complex, METH_NOARGS, nullptr},
-    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dlpack)), METH_FASTCALL | METH_KEYWORDS,
-     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack capsule that shares the memory, read-only."},
+    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dlpack)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack capsule that "
+     "shares the memory, read-only."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\n(1, 0): the CPU."},
-    {"to_device", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_device)), METH_FASTCALL | METH_KEYWORDS,
+    {"to_device", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_device)),
+     METH_FASTCALL | METH_KEYWORDS,
      "to_device($self, device, /, *, stream=None)\n--\n\nThe tensor itself; the only device is 'cpu'."},
     {}};
 

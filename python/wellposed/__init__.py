@@ -12,7 +12,7 @@ from ._core import (Blame, Finding, GradientGuard, Replay, Trace, Trends, assert
                     threads, with_rows)
 from ._errors import (ArgumentError, AssertionError, DomainError, DtypeError, Error, FileError, FindingWarning, FormatError,
                       GaugeError, GradientError, IllConditionedWarning, IndexError, InternalError, LinalgError, NonFiniteError,
-                      NonFiniteWarning, NotConverged, NotPositiveDefinite, OutOfMemory, ShapeError, SingularMatrix)
+                      NonFiniteWarning, NotConverged, NotPositiveDefinite, OutOfMemory, ShapeError, SingularMatrix, on_finding)
 from ._gradients import (GradientTape, checkpoint, custom_gradient, custom_op, gradcheck, gradient, hessian, hvp, implicit_root,
                          jacobian, jvp, linearize, per_sample_gradients, vjp)
 from . import _spaces

@@ -114,6 +114,7 @@ def _class(name):
 
 _categories = {"WP-LIN": IllConditionedWarning, "WP-ESC": NonFiniteWarning, "WP-DOM": NonFiniteWarning, "WP-NUM": NonFiniteWarning}
 _registries = {}
+_handler = None
 _seen = set()
 
 
@@ -128,6 +129,9 @@ def _repeats(category, text, module, line):
 
 def _warn(finding):
     """A finding as a warning at the user's line; of one kind and place once, whatever the numbers."""
+    if _handler is not None:
+        _handler(finding)
+        return
     category = _categories.get(finding.code[:6], FindingWarning)
     file, line, text = finding.file or "<unknown>", finding.line, str(finding)
     module = file.rsplit("/", 1)[-1].removesuffix(".py")
@@ -136,3 +140,10 @@ def _warn(finding):
         return
     _seen.add(key)
     warnings.warn_explicit(text, category, file, line, module=module, registry=_registries.setdefault(file, {}))
+
+
+def on_finding(handler):
+    """Calls handler(finding) instead of warning; None: warn again. Returns the handler before."""
+    global _handler
+    before, _handler = _handler, handler
+    return before

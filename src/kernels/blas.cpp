@@ -247,8 +247,9 @@ CoreChoice core_choice() noexcept {
 }  // namespace wp::blas
 
 #ifdef WP_STATIC_OPENBLAS
-// OpenBLAS runs on the calling thread only (start). Its threaded gemv would bring 60 KiB of thread-local memory, for which
-// there is no room when the library is loaded by dlopen, as Python does: these stand in its place and are never called.
+// OpenBLAS runs on the calling thread only (start). Its threaded gemv would bring 60 KiB of thread-local memory, for
+// which there is no room when the library is loaded by dlopen, as Python does: these stand in its place and are never
+// called.
 extern "C" {
 #define WP_NEVER_CALLED(name) \
   [[noreturn]] void name() {  \

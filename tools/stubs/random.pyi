@@ -1,4 +1,5 @@
 """Random numbers by key and counter: the same on every machine and for any number of threads."""
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
