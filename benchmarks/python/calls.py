@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a call costs from Python, beside NumPy and PyTorch: interleaved rounds in one process, medians of paired ratios.
+"""What a call costs from Python, beside NumPy and PyTorch: interleaved rounds in one process and thread,
+medians of paired ratios of processor time (what other programs take does not count).
 
     PYTHONPATH=build/release/python .bench-venv/bin/python benchmarks/python/calls.py [--json FILE]
 """
@@ -16,14 +17,15 @@ import torch
 import wellposed as wp
 
 torch.set_num_threads(1)
+wp.set_threads(1)
 ROUNDS = 40
 
 
 def timed(f, number):
-    start = time.perf_counter_ns()
+    start = time.thread_time_ns()
     for _ in range(number):
         f()
-    return (time.perf_counter_ns() - start) / number
+    return (time.thread_time_ns() - start) / number
 
 
 def compare(name, ours, peers, number, rows):
@@ -60,7 +62,7 @@ def torch_chain():
 
 
 def import_ms():
-    code = "import time; t = time.perf_counter(); import wellposed; print((time.perf_counter() - t) * 1e3)"
+    code = "import time; t = time.process_time(); import wellposed; print((time.process_time() - t) * 1e3)"
     return statistics.median(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
                              for _ in range(11))
 

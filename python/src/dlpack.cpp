@@ -167,7 +167,7 @@ Tensor from_dlpack(PyObject* o, std::string_view what) {
 PyObject* to_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) noexcept {
   return guarded([&]() -> PyObject* {
     if (count) type_error("__dlpack__ takes keyword arguments only.");
-    bool versioned = false;
+    bool versioned = false, streamed = false;
     PyObject* copy = Py_None;
     const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
     for (Py_ssize_t i = 0; i < named; ++i) {
@@ -182,7 +182,9 @@ PyObject* to_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
           PyErr_SetString(PyExc_BufferError, "wellposed has tensors on the CPU only: dl_device must be (1, 0).");
           throw ErrorIsSet();
         }
-      } else if (key != "stream") {
+      } else if (key == "stream") {
+        streamed = true;
+      } else {
         type_error(say("__dlpack__ has no argument '", key, "'."));
       }
     }
@@ -192,8 +194,9 @@ PyObject* to_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
       escape(t, "data", Counts::made, here().place());
       tell_findings();
     }
-    // A consumer that knows no read-only flag might write: it gets its own memory, unless it insists.
-    const bool own = copy == Py_True || (copy != Py_False && !versioned);
+    // A consumer that knows no read-only flag might write: it gets its own memory, unless it insists. JAX, whose
+    // arrays are values too, names no version, but is the only one that names a stream on the CPU.
+    const bool own = copy == Py_True || (copy != Py_False && !versioned && !streamed);
     return Ref::checked(capsule_of(own ? copied(t) : t, versioned, own)).release();
   });
 }
