@@ -44,6 +44,7 @@ def main():
         folder = pathlib.Path(folder)
         environment = {**os.environ, "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
         environment.pop("PYTHONPATH", None)
+        environment["CXX"] = shutil.which("c++")  # the name CMake finds: ccache tells compilers apart by their names
         run(sys.executable, "-c", f"import scikit_build_core.build as b; b.build_sdist({str(folder)!r})", cwd=tree, env=environment)
         archive = next(folder.glob("*.tar.gz"))
         with tarfile.open(archive) as tar:
