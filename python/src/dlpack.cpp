@@ -121,10 +121,14 @@ Tensor take(PyObject* capsule, const char* name, const char* used, std::string_v
 
 // The lender's own words, and whose argument it is.
 [[noreturn]] void refused(PyObject* o, std::string_view what) {
+#if PY_VERSION_HEX >= 0x030C0000
+  const Ref error(PyErr_GetRaisedException());
+#else
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
-  const Ref owned_type(type), owned_value(value), owned_trace(trace);
-  const Ref words(value ? PyObject_Str(value) : nullptr);
+  const Ref owned_type(type), error(value), owned_trace(trace);
+#endif
+  const Ref words(error ? PyObject_Str(error.get()) : nullptr);
   PyErr_Clear();
   std::string_view reason = words ? text_of(words.get()) : std::string_view("no reason given");
   while (reason.ends_with('.')) reason.remove_suffix(1);

@@ -162,6 +162,14 @@ def _repr_html(self):
     return f"<pre>{escape(repr(self))}</pre>"
 
 
+def _format(self, spec):
+    """f"{x:.3f}" of a tensor with one element; showing a number is not using it."""
+    if not spec:
+        return str(self)
+    with _core.Checks("off"):
+        return format(self.item(), spec)
+
+
 def _copy(self):
     """A tensor of the same value. Assigning to one leaves the other alone; memory is shared until then."""
     return _core.from_tensor(self)
@@ -174,6 +182,7 @@ def _restore(dtype, shape, data):
 Tensor.__array_namespace__ = _array_namespace
 Tensor.__array__ = _array
 Tensor._repr_html_ = _repr_html
+Tensor.__format__ = _format
 Tensor.__copy__ = _copy
 Tensor.copy = _copy
 Tensor.__deepcopy__ = lambda self, memo: _copy(self)

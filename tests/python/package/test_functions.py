@@ -122,6 +122,21 @@ def test_bad_arrays_are_refused_by_name(case):
         wp.add(make(), 1.0)
 
 
+def test_other_devices_are_refused_with_the_way_out():
+    class OnCuda:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, **_):
+            raise AssertionError("asked for memory on another device")
+    with pytest.raises(ValueError, match=r"x1 is on another device \(DLPack device 2, CUDA\); wellposed computes on the CPU"):
+        wp.add(OnCuda(), 1.0)
+    with pytest.raises(TypeError, match="__dlpack__"):
+        wp.from_dlpack(3.0)
+    with pytest.raises(BufferError, match="CPU only"):
+        wp.ones(2).__dlpack__(dl_device=(2, 0))
+
+
 def test_subclasses_and_numpy_numbers_count_as_what_they_are():
     class Mine(np.ndarray):
         pass

@@ -221,6 +221,14 @@ def test_printing_is_numpys():
     assert repr(wp.asarray(a)) == repr(a).replace("array(", "Tensor(").replace("\n ", "\n  ")
 
 
+def test_formatting_shows_a_number_and_does_not_use_it():
+    assert f"{wp.asarray(2.0):.3f} {wp.asarray(7):03d}" == "2.000 007"
+    assert f"{wp.log(wp.asarray(0.0)):.1f}" == "-inf"
+    assert f"{wp.asarray([1.0])}" == "Tensor([1.])"
+    with pytest.raises(ValueError):
+        f"{wp.asarray([1.0, 2.0]):.3f}"
+
+
 def test_copies_are_independent():
     x = wp.asarray([1.0, 2.0])
     for y in (copy.copy(x), copy.deepcopy(x), x.copy(), pickle.loads(pickle.dumps(x))):

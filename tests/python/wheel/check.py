@@ -48,7 +48,7 @@ def main():
         run(sys.executable, "-c", f"import scikit_build_core.build as b; b.build_sdist({str(folder)!r})", cwd=tree, env=environment)
         archive = next(folder.glob("*.tar.gz"))
         with tarfile.open(archive) as tar:
-            tar.extractall(folder / "source", filter="data")
+            tar.extractall(folder / "source")
         source = next((folder / "source").iterdir())
         assert not (source / "build").exists() and (source / "src" / "ops" / "rooms" / "log.cpp").exists()
         run(sys.executable, "-m", "pip", "wheel", source, "--no-build-isolation", "--no-deps", "-w", folder / "raw", env=environment)
