@@ -196,6 +196,7 @@ Tensor tensor_from(PyObject* o, std::string_view what) {
   if (is_tensor(o)) return tensor_of(o);
   if (is_number(o)) return Tensor(scalar_of(o, what));
   if (PyList_Check(o) || PyTuple_Check(o)) return from_list(o, what);
+  if (PyRange_Check(o)) return from_list(Ref::checked(PySequence_List(o)).get(), what);
   return from_array(o, what);
 }
 

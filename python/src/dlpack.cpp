@@ -152,6 +152,7 @@ void need_cpu(PyObject* o, std::string_view what) {
 Tensor from_dlpack(PyObject* o, std::string_view what) {
   if (PyCapsule_IsValid(o, kVersioned)) return take<Versioned>(o, kVersioned, "used_dltensor_versioned", what);
   if (PyCapsule_IsValid(o, kPlain)) return take<Managed>(o, kPlain, "used_dltensor", what);
+  if (PyCapsule_CheckExact(o)) value_error(say(what, " is a capsule that was used already, or none of DLPack's."));
   if (!PyObject_HasAttrString(o, "__dlpack__"))
     type_error(say(what, " must have __dlpack__ and __dlpack_device__; got ", type_name(o), "."));
   need_cpu(o, what);

@@ -35,8 +35,10 @@ struct Key {
 
  private:
   void integer(PyObject* o) {
+    const Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred()) throw ErrorIsSet();
     items.push_back(IndexItem::integer);
-    items.push_back(integer_of(o, "the index"));
+    items.push_back(i);
   }
   void listed(const Tensor& t) {
     if (!is_integer(t.dtype()) && t.dtype() != DType::boolean) {

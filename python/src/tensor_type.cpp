@@ -132,6 +132,19 @@ Py_ssize_t length(PyObject* self) {
       },
       -1);
 }
+// v in x: some element equals v.
+int contains(PyObject* self, PyObject* v) {
+  return guarded(
+      [&] {
+        const Ref equal = Ref::checked(PyObject_RichCompare(self, v, Py_EQ));
+        if (!is_tensor(equal.get())) return PyObject_IsTrue(equal.get());
+        static const Op* const op = find_op("any");
+        const Tensor* const in[] = {&tensor_of(equal.get())};
+        const Attr attrs[] = {op->attrs[0].fallback, op->attrs[1].fallback};
+        return PyObject_IsTrue(Ref::checked(wrap(call1(*op, Inputs(in), attrs, here().place()))).get());
+      },
+      -1);
+}
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
     if (tensor_of(self).ndim() == 0) type_error("a tensor without axes cannot be iterated over.");
@@ -236,6 +249,7 @@ void add_tensor(PyObject* module) {
                                     slot(Py_mp_ass_subscript, assign_subscript),
                                     slot(Py_sq_length, length),
                                     slot(Py_sq_item, sequence_item),
+                                    slot(Py_sq_contains, contains),
                                     slot(Py_nb_bool, to_bool),
                                     slot(Py_nb_int, to_int),
                                     slot(Py_nb_float, to_float),

@@ -156,7 +156,7 @@ def test_assignment_leaves_views_and_copies_alone():
 
 def test_indices_out_of_range_are_index_errors():
     x = wp.asarray([1.0, 2.0])
-    for index in (2, -3, (0, 0), [2], 0.5, "a", wp.asarray([0.5])):
+    for index in (2, -3, (0, 0), [2], 0.5, "a", wp.asarray([0.5]), 10**30):
         with pytest.raises(IndexError):
             x[index]
     with pytest.raises(wp.IndexError):
@@ -167,6 +167,8 @@ def test_iteration_length_and_truth():
     x = wp.asarray([[1, 2], [3, 4]])
     assert [row.tolist() for row in x] == [[1, 2], [3, 4]]
     assert len(x) == 2
+    assert 3 in x and 5 not in x and None not in x
+    assert wp.asarray(range(3)).tolist() == [0, 1, 2]
     first, second = x
     assert first.tolist() == [1, 2] and second.tolist() == [3, 4]
     with pytest.raises(TypeError):
