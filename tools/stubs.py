@@ -1,6 +1,6 @@
-"""Type stubs of the Python package, from the op table: wellposed/__init__.pyi, linalg.pyi, random.pyi.
+"""Type stubs of the Python package, from the op table and the frames in tools/stubs.
 
-The rules for the order and kind of parameters are those of python/src/signature.cpp; tests/python/package/test_signatures.py compares
+The rules for the order and kind of parameters are those of python/src/signature.cpp; tests/python/package/test_functions.py compares
 the two.
 """
 import pathlib

@@ -141,7 +141,6 @@ void add_dtypes(PyObject* module);
 void add_tensor(PyObject* module);
 void add_functions(PyObject* module);
 void add_findings();
-void forget_places() noexcept;
 
 // Slots of the tensor type.
 PyObject* subscript(PyObject* self, PyObject* key) noexcept;

@@ -5,7 +5,7 @@ from . import _core
 
 
 class _Block:
-    """A with-block; `make` gives a new object of the C++ part for every use."""
+    """A with-block around an object of the C++ part; as a decorator it surrounds every call."""
 
     def __enter__(self):
         self._inner.__enter__()

@@ -31,14 +31,6 @@ def _like(tree, items):
     return None if tree is None else next(items)
 
 
-def _tensors(function, argument, tree):
-    out = []
-    for t in _flat(tree, out):
-        if not isinstance(t, Tensor):
-            raise TypeError(f"{function}: {argument} must be a tensor, or a list, tuple or dict of tensors; got {type(t).__name__}.")
-    return out
-
-
 class GradientTape:
     """Records what is computed from the tensors it watches, and differentiates it.
 
