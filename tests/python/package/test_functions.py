@@ -58,10 +58,9 @@ def test_stubs_have_the_signatures_of_the_functions():
         f = wp
         for part in name.split("."):
             f = getattr(f, part)
-        try:
-            signature = inspect.signature(f)
-        except ValueError:  # nanobind's functions tell no signature
+        if type(f).__name__.startswith("nb_"):  # nanobind's functions tell no signature
             continue
+        signature = inspect.signature(f)
         assert kinds(signature) == stub_kinds(node), name
         compared += 1
     assert compared >= len(OPS)
