@@ -10,6 +10,7 @@ std::string_view wp::cli::chapters_source() {
   return R\"source(@chapters_text@)source\";
 }
 ")
-add_executable(wellposed_cli ${cli_sources} ${PROJECT_BINARY_DIR}/tour_source.cpp)
+set(WP_CLI_SOURCES ${cli_sources} ${PROJECT_BINARY_DIR}/tour_source.cpp)
+add_executable(wellposed_cli ${WP_CLI_SOURCES})
 set_target_properties(wellposed_cli PROPERTIES OUTPUT_NAME wellposed)
 target_link_libraries(wellposed_cli PRIVATE wellposed_inside)

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "wellposed/wellposed.hpp"
 
 namespace wp {
@@ -27,6 +28,18 @@ TEST_F(Threads, RunEveryPieceOnce) {
     for (std::int64_t i = begin; i < end; ++i) ++hits[static_cast<std::size_t>(i)];
   });
   for (const auto& h : hits) EXPECT_EQ(h.load(), 1);
+}
+
+TEST_F(Threads, StopALongJobWhenTheHookSaysSo) {
+  static std::atomic<int> asked{0};
+  asked = 0;
+  std::atomic<int> pieces{0};
+  set_interrupt_hook([] { return ++asked == 3; });
+  EXPECT_THROW(parallel_for(1'000'000'000, 1, [&](std::int64_t, std::int64_t) { ++pieces; }), Interrupted);
+  set_interrupt_hook(nullptr);
+  EXPECT_EQ(asked.load(), 3);
+  EXPECT_LT(pieces.load(), 1'000'000'000);
+  parallel_for(10, 1, [&](std::int64_t, std::int64_t) {});  // the pool works on
 }
 
 TEST_F(Threads, RunNestedLoopsInLine) {

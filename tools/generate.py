@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the op table: public headers, their definitions, the op reference and ops.json.
+"""Writes what is derived from the op table: public headers, their definitions, the op reference, ops.json
+and the type stubs of the Python package.
 
     tools/generate.py --ops build/release/bin/wp_print_ops --tree .           writes
     tools/generate.py --ops build/release/bin/wp_print_ops --tree . --check   fails when a file differs
@@ -10,6 +11,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import stubs
 
 HEAD = "// Generated from the op table by tools/generate.py; edit the room, not this file.\n"
 CPP_TYPES = {"boolean": "bool", "integer": "std::int64_t", "real": "double", "scalar": "const Scalar&",
@@ -258,7 +261,8 @@ def main():
     options = parser.parse_args()
     raw = subprocess.run([options.ops], check=True, capture_output=True, text=True).stdout
     groups = {}
-    for op in json.loads(raw)["ops"]:
+    ops = json.loads(raw)["ops"]
+    for op in ops:
         groups.setdefault(op["group"], []).append(Function(op))
     groups = dict(sorted(groups.items()))
     files = {"docs/ops.json": raw, "docs/ops.md": reference(groups)}
@@ -268,6 +272,7 @@ def main():
         files[f"src/ops/api/{slug(group)}.cpp"] = source(group, functions)
         include += f'#include "wellposed/ops/{slug(group)}.hpp"\n'
     files["include/wellposed/ops.hpp"] = include
+    files.update(stubs.stubs(ops, options.tree))
     stale = [p for d in ("include/wellposed/ops", "src/ops/api") for p in (options.tree / d).glob("*.?pp")
              if str(p.relative_to(options.tree)) not in files]
     different = [name for name, text in files.items()

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "base/text.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/threads.hpp"
@@ -46,6 +47,8 @@ inline void pause_cpu() noexcept {
 }
 
 // One job at a time; whoever finds the pool busy runs in line.
+std::atomic<InterruptHook> interrupt_hook{nullptr};
+
 struct Job {
   Piece piece = nullptr;
   void* state = nullptr;
@@ -56,10 +59,19 @@ struct Job {
   std::int64_t error_at = -1;
   std::exception_ptr error;
 
-  void work() {
+  // asks: on the thread that wants the work done, which may be told to stop.
+  void work(bool asks) {
+    const InterruptHook hook = asks ? interrupt_hook.load(std::memory_order_relaxed) : nullptr;
     for (;;) {
       const std::int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
       if (begin >= n) return;
+      if (hook && begin > 0 && hook()) [[unlikely]] {
+        const std::lock_guard lock(error_mutex);
+        next.store(n, std::memory_order_relaxed);
+        error_at = 0;
+        error = std::make_exception_ptr(Interrupted());
+        return;
+      }
       try {
         piece(state, begin, std::min(begin + grain, n));
       } catch (...) {
@@ -95,7 +107,7 @@ class Pool {
       round_.fetch_add(1, std::memory_order_release);
     }
     if (sleeping_.load(std::memory_order_acquire) > 0) wake_.notify_all();
-    job.work();
+    job.work(true);
     {
       const std::lock_guard lock(mutex_);
       job_ = nullptr;
@@ -139,7 +151,7 @@ void Pool::serve() {
     }
     {
       const Attach here(job->context);
-      job->work();
+      job->work(false);
     }
     working_.fetch_sub(1, std::memory_order_acq_rel);
   }
@@ -187,6 +199,10 @@ void set_threads(int count) {
   s.wanted = count;
 }
 
+void set_interrupt_hook(InterruptHook hook) noexcept {
+  interrupt_hook.store(hook, std::memory_order_relaxed);
+}
+
 void run_parallel(std::int64_t n, std::int64_t grain, Piece piece, void* state) {
   Shared& s = shared();
   std::unique_lock lock(s.mutex, std::defer_lock);
@@ -196,7 +212,7 @@ void run_parallel(std::int64_t n, std::int64_t grain, Piece piece, void* state) 
   job.n = n;
   job.grain = grain;
   if (inside || s.wanted == 1 || !lock.try_lock()) {
-    job.work();
+    job.work(!inside);
   } else {
     if (!s.pool) s.pool = new Pool(s.wanted);
     job.context = context();

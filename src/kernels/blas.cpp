@@ -245,3 +245,26 @@ CoreChoice core_choice() noexcept {
 }
 
 }  // namespace wp::blas
+
+#ifdef WP_STATIC_OPENBLAS
+// OpenBLAS runs on the calling thread only (start). Its threaded gemv would bring 60 KiB of thread-local memory, for
+// which there is no room when the library is loaded by dlopen, as Python does: these stand in its place and are never
+// called.
+extern "C" {
+#define WP_NEVER_CALLED(name) \
+  [[noreturn]] void name() {  \
+    std::abort();             \
+  }
+WP_NEVER_CALLED(sgemv_thread_n)
+WP_NEVER_CALLED(dgemv_thread_n)
+WP_NEVER_CALLED(cgemv_thread_n)
+WP_NEVER_CALLED(cgemv_thread_r)
+WP_NEVER_CALLED(cgemv_thread_o)
+WP_NEVER_CALLED(cgemv_thread_s)
+WP_NEVER_CALLED(zgemv_thread_n)
+WP_NEVER_CALLED(zgemv_thread_r)
+WP_NEVER_CALLED(zgemv_thread_o)
+WP_NEVER_CALLED(zgemv_thread_s)
+#undef WP_NEVER_CALLED
+}
+#endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds one room to a copy of the tree and looks for it in everything that is derived: C++ header, library, CLI, docs."""
+"""Adds one room to a copy of the tree and looks for it in everything that is derived: C++ header, library, CLI, docs, type stubs."""
 import pathlib
 import shutil
 import subprocess
@@ -57,6 +57,7 @@ def main():
         (copy / "src/ops/rooms/triple.cpp").write_text(ROOM)
         run(["cmake", "--preset", "release", "-DWP_TESTS=OFF"], copy)
         run(["cmake", "--build", "build/release", "--target", "generate"], copy)
+        expect("def triple(x: _Array, /) -> Tensor", (copy / "python/wellposed/__init__.pyi").read_text(), "the type stubs")
         expect("Tensor triple(const In& x", (copy / "include/wellposed/ops/element_wise.hpp").read_text(), "the C++ header")
         expect("### `triple(x)`", (copy / "docs/ops.md").read_text(), "the op reference")
         run(["cmake", "--preset", "release", "-DWP_TESTS=OFF"], copy)

@@ -1,0 +1,21 @@
+"""Tensors in which every number can be held to account.
+
+The namespace follows the Python array API standard 2024.12; wellposed.linalg and wellposed.random belong to it.
+"""
+from . import _core  # puts Tensor, the dtypes and the functions of the op table into this package
+from ._arrays import (__array_namespace_info__, asarray, asarray as array, can_cast, e, finfo, from_dlpack, iinfo, inf,
+                      isdtype, load, nan, newaxis, pi, result_type, save)
+from ._contexts import allow_nonfinite, checks, record, scope
+from ._core import (Blame, Finding, GradientGuard, Replay, Trace, Trends, assert_dims_at_most, assert_finite, assert_probability,
+                    assert_range, assert_shape, assert_spd, assert_that, bisect, blame, check_level, clear_findings,
+                    current_scope, findings, named, recording, replay, rows_of, set_checks, set_rows, set_step, set_threads,
+                    threads, with_rows)
+from ._errors import (ArgumentError, AssertionError, DomainError, DtypeError, Error, FileError, FindingWarning, FormatError,
+                      GaugeError, GradientError, IllConditionedWarning, IndexError, InternalError, LinalgError, NonFiniteError,
+                      NonFiniteWarning, NotConverged, NotPositiveDefinite, OutOfMemory, ShapeError, SingularMatrix, on_finding)
+from ._gradients import (GradientTape, checkpoint, custom_gradient, custom_op, gradcheck, gradient, hessian, hvp, implicit_root,
+                         jacobian, jvp, linearize, per_sample_gradients, vjp)
+from . import _spaces
+
+__version__ = _core.__version__
+__array_api_version__ = "2024.12"

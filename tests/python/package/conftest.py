@@ -1,0 +1,9 @@
+"""The package under test: ctest sets PYTHONPATH (build/release/python without it)."""
+import pathlib
+import sys
+
+TREE = pathlib.Path(__file__).resolve().parents[3]
+try:
+    import wellposed  # noqa: F401
+except ModuleNotFoundError:
+    sys.path.insert(0, str(TREE / "build" / "release" / "python"))

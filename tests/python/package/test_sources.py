@@ -1,0 +1,111 @@
+"""Blame, traces, replay, bisection, trends, recordings, files."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import wellposed as wp
+
+
+def test_blame_finds_the_row_of_the_data():
+    data = np.ones((5, 3))
+    data[3, 1] = -1.0
+    with wp.Trace() as trace:
+        x = wp.with_rows(wp.asarray(data), "data")
+        loss = wp.mean(wp.log(x))
+        found = wp.blame(loss)
+        assert trace.calls == 2
+    assert found.source == "op" and found.rows == [3] and "log" in found.text() and "test_sources.py" in found.text()
+    assert found.chain[-1].op == "log" and found.chain[-1].element == (3, 1)
+    assert '"row' in found.json()
+
+
+def test_blame_takes_errors(tmp_path):
+    with wp.Trace():
+        y = wp.log(wp.asarray([1.0, 0.0]))
+        with pytest.raises(wp.NonFiniteError) as caught:
+            wp.sum(y).item()
+        found = wp.blame(caught.value)
+        found.html(str(tmp_path / "blame.html"))
+    assert "x[1] = 0" in found.text()
+    assert (tmp_path / "blame.html").read_text().startswith("<!")
+    with pytest.raises(TypeError):
+        wp.blame(ValueError("not ours"))
+
+
+def test_replay_names_the_op_that_lost_the_digits():
+    with wp.Trace():
+        x = wp.asarray([1e-9])
+        y = 1.0 - wp.cos(x)
+        del y
+        lost = wp.replay()
+    assert lost.calls[0].op == "subtract" and lost.calls[0].digits > 10
+
+
+def test_bisect_finds_the_smallest_failing_set():
+    data = wp.asarray(np.arange(20.0))
+    found = wp.bisect(data, lambda part: 7.0 in part.tolist() and 13.0 in part.tolist())
+    assert found.rows == [7, 13] and found.minimal and found.data.tolist() == [7.0, 13.0]
+
+
+def test_trends_warn_before_overflow():
+    trends = wp.Trends(window=8)
+    with pytest.warns(wp.FindingWarning):
+        for step in range(40):
+            wp.set_step(step)
+            trends.see("w", wp.asarray([2.0 ** (20 * step)]), wp.asarray([2.0 ** (20 * step)]))
+    wp.set_step(-1)
+    assert trends.findings and len(trends.gradient_norms("w")) == 40
+    guard = wp.GradientGuard()
+    with pytest.warns(wp.FindingWarning):
+        assert not guard.accepts([wp.asarray([np.nan])])
+    assert guard.accepts([wp.asarray([1.0])]) and guard.refused == 1
+
+
+def test_assertions_give_the_tensor_back_or_raise():
+    x = wp.asarray([[2.0, 0.0], [0.0, 1.0]])
+    for holds in (lambda: wp.assert_finite(x), lambda: wp.assert_shape(x, (2, -1)), lambda: wp.assert_dims_at_most(x, (2, 2)),
+                  lambda: wp.assert_range(x, 0, 2), lambda: wp.assert_spd(x), lambda: wp.assert_that(x, lambda t: t >= 0.0, "x ≥ 0")):
+        assert holds().tolist() == x.tolist()
+    assert wp.assert_probability(wp.asarray([0.25, 0.75])).tolist() == [0.25, 0.75]
+    for fails in (lambda: wp.assert_shape(x, (3, 2)), lambda: wp.assert_range(x, 0, 1, "p"), lambda: wp.assert_spd(-x),
+                  lambda: wp.assert_that(x, lambda t: t > 0.0, "x > 0"), lambda: wp.assert_probability(x * 3.0)):
+        with pytest.raises(AssertionError):
+            fails()
+    with pytest.raises(wp.NonFiniteError):
+        wp.assert_finite(wp.asarray([np.inf]))
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.csv", "x.tsv"])
+def test_files_come_back(tmp_path, name):
+    x = wp.asarray([[1.5, 2.0], [3.0, -4.0]])
+    wp.save(tmp_path / name, x)
+    assert wp.load(tmp_path / name).tolist() == x.tolist()
+    assert wp.load(str(tmp_path / name), copy=True).tolist() == x.tolist()
+
+
+def test_a_killed_process_leaves_its_recording(tmp_path):
+    path = tmp_path / "run.wpr"
+    code = f"""
+import os, signal, wellposed as wp
+with wp.record({str(path)!r}) as r:
+    x = wp.ones(10)
+    for k in range(5):
+        x = wp.exp(x) * 0.1
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", code])
+    told = subprocess.run([sys.executable, "-m", "wellposed", "postmortem", str(path)], capture_output=True, text=True)
+    assert "multiply" in told.stdout + told.stderr
+
+
+def test_the_module_is_the_command(tmp_path):
+    np.save(tmp_path / "A.npy", np.array([[1.0, 2.0], [2.0, 4.0]]))
+    run = lambda *a: subprocess.run([sys.executable, "-m", "wellposed", *a], capture_output=True, text=True)  # noqa: E731
+    done = run("diagnose", str(tmp_path / "A.npy"))
+    assert done.returncode == 1 and "singular" in done.stdout
+    assert run("nonsense").returncode == 2
+    assert run("--version").stdout.strip() == f"wellposed {wp.__version__}"
+    assert os.path.exists(tmp_path / "A.npy")
