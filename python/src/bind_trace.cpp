@@ -3,6 +3,7 @@
 #include "wellposed/assertions.hpp"
 #include "wellposed/bisect.hpp"
 #include "wellposed/blame.hpp"
+#include "wellposed/postmortem.hpp"
 #include "wellposed/record.hpp"
 #include "wellposed/replay.hpp"
 #include "wellposed/trends.hpp"
@@ -111,6 +112,15 @@ void bind_replay(nb::module_& m) {
       .def("json", &Replay::json)
       .def("__repr__", &Replay::text);
   m.def("replay", [] { return unlocked([](auto where) { return replay(where); }); });
+  nb::class_<Postmortem>(m, "Postmortem")
+      .def("fine", &Postmortem::fine)
+      .def("text", &Postmortem::text, nb::arg("last") = 10)
+      .def("json", &Postmortem::json, nb::arg("last") = 10)
+      .def("html", &Postmortem::html, nb::arg("file"), nb::arg("last") = 10)
+      .def("__repr__", [](const Postmortem& p) { return p.text(); });
+  m.def(
+      "postmortem", [](const std::string& path) { return unlocked([&](auto) { return postmortem(path); }); },
+      nb::arg("path"));
   nb::class_<Bisection>(m, "Bisection")
       .def_ro("rows", &Bisection::rows)
       .def_ro("data", &Bisection::data)

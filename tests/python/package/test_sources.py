@@ -1,4 +1,5 @@
 """Blame, traces, replay, bisection, trends, recordings, files."""
+import json
 import os
 import subprocess
 import sys
@@ -109,3 +110,23 @@ def test_the_module_is_the_command(tmp_path):
     assert run("nonsense").returncode == 2
     assert run("--version").stdout.strip() == f"wellposed {wp.__version__}"
     assert os.path.exists(tmp_path / "A.npy")
+
+
+def test_an_index_out_of_range_goes_back_to_the_row_it_came_from():
+    tokens = wp.with_rows(wp.asarray([[3, 17], [12, 8], [2, 1000]]), "tokens")
+    with wp.Trace():
+        batch = wp.take(tokens, wp.asarray([2, 0]), axis=0)
+        with pytest.raises(IndexError) as caught:
+            wp.take(wp.ones((1000, 8)), wp.reshape(batch, (-1,)), axis=0)
+        assert "tokens row 2, column 1 = 1000" in wp.blame(caught.value).text()
+
+
+def test_a_recording_is_read_back(tmp_path):
+    path = str(tmp_path / "run.wpr")
+    with wp.record(path):
+        wp.exp(wp.asarray([1.0]))
+    report = wp.postmortem(path)
+    assert report.fine() and "exp at test_sources.py:" in report.text()
+    assert json.loads(report.json())["schema_version"] == 1
+    with pytest.raises(OSError):
+        wp.postmortem(str(tmp_path / "none.wpr"))
