@@ -21,9 +21,10 @@ double now() {
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 double time_of(const Work& work, int calls) {
+  wp::set_step(0);
   work();  // what was cold is warm
   const double start = now();
-  for (int i = 0; i < calls; ++i) {
+  for (int i = 1; i <= calls; ++i) {
     wp::set_step(i);
     work();
   }

@@ -1,5 +1,7 @@
 #include "base/groups.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -51,6 +53,12 @@ std::vector<Group> groups() {
   return all;
 }
 
+// Those that there are; a process hardly ever changes its groups.
+std::vector<Group> limited(std::vector<Group> all) {
+  std::erase_if(all, [](const Group& g) { return access(g.limit.c_str(), R_OK) != 0; });
+  return all;
+}
+
 }  // namespace
 
 std::size_t read_number(const char* path, const char* key) noexcept {
@@ -68,7 +76,8 @@ std::size_t read_number(const char* path, const char* key) noexcept {
 GroupMemory group_memory() noexcept try {
   constexpr std::size_t none = ~std::size_t{0}, unlimited = std::size_t{1} << 62;  // version 1 writes a large number
   GroupMemory out;
-  for (const Group& g : groups()) {
+  static const std::vector<Group> all = limited(groups());
+  for (const Group& g : all) {
     const std::size_t limit = read_number(g.limit.c_str(), ""), used = read_number(g.usage.c_str(), "");
     if (limit >= unlimited || used == none) continue;
     const std::size_t files = read_number(g.statistics.c_str(), g.reclaimable);
