@@ -35,7 +35,7 @@ if(WP_PYTHON)  # the package, as it stands in the build folder
     add_test(NAME ${name} COMMAND ${WP_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${path})
     set_property(TEST ${name} PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
   endforeach()
-  add_test(NAME python_examples COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/docs/python_blocks.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  add_test(NAME python_examples COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/docs/blocks.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} python)
   add_test(NAME python_types COMMAND ${WP_TEST_PYTHON} -m mypy --strict --cache-dir ${PROJECT_BINARY_DIR}/mypy examples/python
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_property(TEST python_types PROPERTY ENVIRONMENT "MYPYPATH=${PROJECT_SOURCE_DIR}/python")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compiles and runs every ```cpp block of the documents; where a ```text block follows, it must be the output. The
-output of every examples/TOPIC/NAME.cpp must be NAME.txt beside it (WP_WRITE_GOLDEN=1 writes it); there "…" stands for
-anything within a line: times, process ids, addresses.
+"""Runs every ```cpp (or ```python) block of the documents; where a ```text block follows, it must be the output. The output of
+every examples/TOPIC/NAME.cpp (examples/python/NAME.py) must be NAME.txt beside it (WP_WRITE_GOLDEN=1 writes it); there "…"
+stands for anything within a line: times, process ids, addresses.
 
 Files that an example writes with a name in its text ("x.svg") must be there, and SVG must be well-formed XML with a line.
 
-    tests/docs/blocks.py TREE BUILD
+    tests/docs/blocks.py TREE BUILD [python]
 
-A block without main becomes the body of one. Its file is called example.cpp.
+A block of C++ without main becomes the body of one. Files of blocks are called example.cpp and example.py.
 """
 import os
 import pathlib
@@ -17,7 +17,6 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-BLOCK = re.compile(r"^```cpp\n(.*?)^```\n(?:\n?^```text\n(.*?)^```)?", re.S | re.M)
 SAME = {"WELLPOSED_ISA": "baseline", "OPENBLAS_CORETYPE": "Prescott"}  # the same roundings on every machine
 HEAD = "#include <wellposed/wellposed.hpp>\n#include <iostream>\n"
 
@@ -26,14 +25,21 @@ def program(body):
     return body if "int main" in body else HEAD + "using namespace wp;\nint main() {\n" + body + "}\n"
 
 
-def run_block(tree, build, body, folder):
-    (folder / "example.cpp").write_text(program(body))
-    compiled = subprocess.run(["g++", "-std=c++20", "-O0", "example.cpp", f"-I{tree}/include", f"-L{build}/lib", "-lwellposed",
+def run_cpp(tree, build, body, folder, name):
+    (folder / name).write_text(program(body))
+    compiled = subprocess.run(["g++", "-std=c++20", "-O0", name, f"-I{tree}/include", f"-L{build}/lib", "-lwellposed",
                                f"-Wl,-rpath,{build}/lib", "-o", "example"], cwd=folder, capture_output=True, text=True)
     if compiled.returncode:
         return None, "does not compile:\n" + compiled.stderr
     done = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True, env={**os.environ, **SAME})
     return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else bad_drawings(body, folder)
+
+
+def run_python(tree, build, body, folder, name):
+    (folder / name).write_text(body)
+    done = subprocess.run([sys.executable, name], cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, **SAME, "PYTHONPATH": f"{build}/python"})
+    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else None
 
 
 def bad_drawings(body, folder):
@@ -53,23 +59,26 @@ def like(output, expected):
     return re.fullmatch(re.escape(expected).replace("…", "[^\\n]*"), output) is not None
 
 
-def pieces(tree):
-    """Where, code, and what it must print (None: anything)."""
+def pieces(tree, language, ending):
+    """Where, code, the name of its file, what it must print (None: anything), and where that is written."""
+    block = re.compile(rf"^```{language}\n(.*?)^```\n(?:\n?^```text\n(.*?)^```)?", re.S | re.M)
     for path in [tree / "README.md", tree / "CONTRIBUTING.md", *sorted((tree / "docs").glob("*.md"))]:
         text = path.read_text()
-        for match in BLOCK.finditer(text):
-            yield f"{path.relative_to(tree)}:{text[:match.start()].count(chr(10)) + 1}", match[1], match[2], None
-    for path in sorted((tree / "examples").glob("*/*.cpp")):
+        for match in block.finditer(text):
+            yield f"{path.relative_to(tree)}:{text[:match.start()].count(chr(10)) + 1}", match[1], f"example.{ending}", match[2], None
+    for path in sorted((tree / "examples").glob(f"*/*.{ending}")):
         golden = path.with_suffix(".txt")
-        yield path.relative_to(tree), path.read_text(), golden.read_text() if golden.exists() else "", golden
+        name = path.name if ending == "py" else f"example.{ending}"
+        yield path.relative_to(tree), path.read_text(), name, golden.read_text() if golden.exists() else "", golden
 
 
 def main():
     tree, build = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
+    language, ending, run = ("python", "py", run_python) if sys.argv[3:] == ["python"] else ("cpp", "cpp", run_cpp)
     failed = ran = 0
-    for where, code, expected, golden in pieces(tree):
+    for where, code, name, expected, golden in pieces(tree, language, ending):
         with tempfile.TemporaryDirectory() as folder:
-            output, trouble = run_block(tree, build, code, pathlib.Path(folder))
+            output, trouble = run(tree, build, code, pathlib.Path(folder), name)
         if trouble or expected is None or like(output, expected):
             pass
         elif golden and os.environ.get("WP_WRITE_GOLDEN"):
@@ -80,7 +89,7 @@ def main():
         if trouble:
             failed += 1
             print(f"{where}: {trouble}")
-    print(f"documents and examples: {ran} pieces of code ran, {failed} failed")
+    print(f"documents and examples, {language}: {ran} pieces of code ran, {failed} failed")
     sys.exit(bool(failed or not ran))
 
 
