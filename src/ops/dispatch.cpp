@@ -102,14 +102,14 @@ inline void run(Call& c, Context& context) {
 }
 
 [[gnu::noinline]] void run_witnessed(Call& c, Context& context) {
-  tell_witnesses(&Witness::before, c);
+  witness_before(c);
   try {
     run(c, context);
   } catch (...) {
-    tell_witnesses(&Witness::left, c);
+    witness_left(c);
     throw;
   }
-  tell_witnesses(&Witness::after, c);
+  witness_after(c);
 }
 
 void execute(Call& c) {

@@ -18,14 +18,14 @@ constinit Seat seats[kSeats];
 constinit std::atomic<Witness*> recorder{nullptr};
 constinit std::atomic<int> attending{0};
 
-void tell_witnesses(Telling what, const Call& c) noexcept {
-  if (Witness* const r = recorder.load(std::memory_order_acquire)) (r->*what)(c);
+void witness_after(const Call& c) noexcept {
+  if (Witness* const r = recorder.load(std::memory_order_acquire)) r->after(c);
   if (attending.load(std::memory_order_relaxed) == 0) return;
   for (Seat& seat : seats) {
     if (!seat.who.load(std::memory_order_relaxed)) continue;
-    seat.inside.fetch_add(
-        1);  // before it is read again: dismiss() empties the seat, then waits until nobody is inside
-    if (Witness* const w = seat.who.load()) (w->*what)(c);
+    // Before it is read again: dismiss() empties the seat, then waits until nobody is inside.
+    seat.inside.fetch_add(1);
+    if (Witness* const w = seat.who.load()) w->after(c);
     seat.inside.fetch_sub(1, std::memory_order_release);
   }
 }

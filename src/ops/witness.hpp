@@ -6,7 +6,8 @@
 namespace wp {
 
 // Sees every call of the process, whoever else listens and also where calls are unseen: the flight recorder, traces.
-// Told before the listeners and after them, by any thread. None of the three may throw or compute.
+// The recorder is told before the listeners and after them, others only after; by any thread. None of the three may
+// throw or compute.
 class Witness {
  public:
   virtual ~Witness() = default;
@@ -28,7 +29,12 @@ extern std::atomic<int> attending;
 inline bool witnessed() noexcept {
   return recorder.load(std::memory_order_relaxed) || attending.load(std::memory_order_relaxed);
 }
-using Telling = void (Witness::*)(const Call&) noexcept;
-void tell_witnesses(Telling what, const Call& c) noexcept;
+inline void witness_before(const Call& c) noexcept {
+  if (Witness* const r = recorder.load(std::memory_order_acquire)) r->before(c);
+}
+inline void witness_left(const Call& c) noexcept {
+  if (Witness* const r = recorder.load(std::memory_order_acquire)) r->left(c);
+}
+void witness_after(const Call& c) noexcept;
 
 }  // namespace wp
