@@ -17,19 +17,28 @@ namespace nb = nanobind;
 
 namespace nanobind::detail {
 
+// Whether a conversion went through; what it raised is nothing to the caller, who tries the next overload.
+template <class F>
+bool taken(F&& convert) noexcept {
+  try {
+    convert();
+    return true;
+  } catch (...) {
+    PyErr_Clear();
+    return false;
+  }
+}
+
 // Tensors come in as anything that has elements, and go out as wellposed.Tensor; undefined ones as None.
 template <>
 struct type_caster<wp::Tensor> {
   NB_TYPE_CASTER(wp::Tensor, const_name("Tensor"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
-    try {
-      value = source.is_none() ? wp::Tensor() : wp::python::tensor_from(source.ptr(), "the argument");
-      if (value.defined() && value.node()->weak) value.node()->weak = wp::python::is_tensor(source.ptr());
-      return source.is_none() || value.defined();
-    } catch (...) {
-      PyErr_Clear();
-      return false;
-    }
+    return taken([&] {
+             value = source.is_none() ? wp::Tensor() : wp::python::tensor_from(source.ptr(), "the argument");
+             if (value.defined() && value.node()->weak) value.node()->weak = wp::python::is_tensor(source.ptr());
+           }) &&
+           (source.is_none() || value.defined());
   }
   static handle from_cpp(const wp::Tensor& t, rv_policy, cleanup_list*) noexcept {
     return wp::python::guarded([&] { return wp::python::wrap(t); });
@@ -40,13 +49,7 @@ template <>
 struct type_caster<wp::DType> {
   NB_TYPE_CASTER(wp::DType, const_name("DType"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
-    try {
-      value = wp::python::dtype_of(source.ptr(), "dtype");
-      return true;
-    } catch (...) {
-      PyErr_Clear();
-      return false;
-    }
+    return taken([&] { value = wp::python::dtype_of(source.ptr(), "dtype"); });
   }
   static handle from_cpp(wp::DType d, rv_policy, cleanup_list*) noexcept {
     return Py_NewRef(wp::python::dtype_object(d));
@@ -57,13 +60,7 @@ template <>
 struct type_caster<wp::Dims> {
   NB_TYPE_CASTER(wp::Dims, const_name("tuple[int, ...]"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
-    try {
-      value = wp::python::ints_of(source.ptr(), "shape");
-      return true;
-    } catch (...) {
-      PyErr_Clear();
-      return false;
-    }
+    return taken([&] { value = wp::python::ints_of(source.ptr(), "shape"); });
   }
   static handle from_cpp(const wp::Dims& d, rv_policy, cleanup_list*) noexcept {
     PyObject* const t = PyTuple_New(static_cast<Py_ssize_t>(d.size()));

@@ -13,8 +13,14 @@
 namespace wp::linalg {
 namespace {
 
-// Larger errors are worth improving, whatever it costs.
-constexpr double kGoodEnough = 1e-9;
+// The size of the largest element in a column.
+template <class T>
+double largest_in(std::int64_t rows, kernels::View<T> a, std::int64_t column) {
+  double most = 0;
+  for (std::int64_t i = 0; i < rows; ++i)
+    most = std::max(most, size_of_number(a.data[i * a.rows + column * a.columns]));
+  return most;
+}
 
 // The relative error of x of size `size` with a residual `rest` of b of size `given` (Wedin 1973; Higham 2002,
 // §20.1). What is zero but for rounding counts as right.
@@ -29,10 +35,10 @@ double wedin(double u, double rcond, double most, double size, double rest, doub
 // p: m × k, q: n × k, row-major.
 template <class T>
 struct Augmented<T>::Unknowns {
-  std::int64_t m, n, k;
+  std::int64_t k;
   kernels::Buffer<T> p, q;
-  Unknowns(std::int64_t rows, std::int64_t columns, std::int64_t count)
-      : m(rows), n(columns), k(count), p(std::max<std::int64_t>(m * k, 1)), q(std::max<std::int64_t>(n * k, 1)) {
+  Unknowns(std::int64_t m, std::int64_t n, std::int64_t count)
+      : k(count), p(std::max<std::int64_t>(m * k, 1)), q(std::max<std::int64_t>(n * k, 1)) {
     std::fill_n(p.data(), m * k, T(0));
     std::fill_n(q.data(), n * k, T(0));
   }
@@ -176,8 +182,7 @@ double Augmented<T>::estimated(const Unknowns& right, const Unknowns& z) const {
   const double rcond = sigma_.back() / sigma_[0];
   double worst = std::min(1.0, 2 * u / rcond);
   for (std::int64_t j = 0; j < z.k && !wide_; ++j) {
-    double rest = 0;
-    for (std::int64_t i = 0; i < m_; ++i) rest = std::max(rest, size_of_number(z.p.data()[i * z.k + j]));
+    const double rest = largest_in<T>(m_, {z.p.data(), z.k, 1}, j);
     worst = std::max(worst, wedin(u, rcond, sigma_[0], size_of(z, j), rest, given(right, j)));
   }
   return worst;
@@ -190,8 +195,7 @@ double Augmented<T>::solve(std::int64_t k, kernels::View<T> b, kernels::MutableV
   T* const to = wide_ ? right.q.data() : right.p.data();
   std::vector<int> exponents;  // of each column of B, which is brought near 1
   for (std::int64_t j = 0; j < k; ++j) {
-    double most = 0;
-    for (std::int64_t i = 0; i < rows; ++i) most = std::max(most, size_of_number(b.data[i * b.rows + j * b.columns]));
+    const double most = largest_in<T>(rows, b, j);
     exponents.push_back(most > 0 ? -std::ilogb(most) : 0);
     for (std::int64_t i = 0; i < rows; ++i)
       to[i * k + j] = times_power(b.data[i * b.rows + j * b.columns], exponents.back());
@@ -242,15 +246,9 @@ Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels:
   // Wedin's bound with the singular values that counted.
   std::vector<T> rest(static_cast<std::size_t>(m * k));
   kernels::residual<T>(m, n, k, a, x, {nullptr, 1, 1}, b, rest.data(), nullptr);
-  for (std::int64_t j = 0; j < k; ++j) {
-    double size = 0, left = 0, given = 0;
-    for (std::int64_t i = 0; i < n; ++i) size = std::max(size, size_of_number(x.data[i * x.rows + j * x.columns]));
-    for (std::int64_t i = 0; i < m; ++i) {
-      left = std::max(left, size_of_number(rest[static_cast<std::size_t>(i * k + j)]));
-      given = std::max(given, size_of_number(b.data[i * b.rows + j * b.columns]));
-    }
-    out.error = std::max(out.error, wedin(u, out.rcond, svd.sigma()[0], size, left, given));
-  }
+  for (std::int64_t j = 0; j < k; ++j)
+    out.error = std::max(out.error, wedin(u, out.rcond, svd.largest(), largest_in<T>(n, x, j),
+                                          largest_in<T>(m, {rest.data(), k, 1}, j), largest_in<T>(m, b, j)));
   return out;
 }
 

@@ -37,9 +37,9 @@ double expected_error(const Verdict& v) {
 inline bool few(std::int64_t n, std::int64_t columns) {
   return columns <= 4 || 16 * columns <= n;
 }
+inline constexpr double kGoodEnough = 1e-9;  // larger errors are worth improving, whatever it costs
 template <class T>
 bool refinement_pays(const Options& options, bool cheap, const Verdict& v) {
-  constexpr double kGoodEnough = 1e-9;  // larger errors are worth improving, whatever it costs
   if (options.refine != Options::Refine::when_it_pays) return options.refine == Options::Refine::always;
   return cheap || expected_error<T>(v) > kGoodEnough;
 }

@@ -120,6 +120,8 @@ Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
   m.freedom = v.freedom;
   m.growth = v.growth;
   m.message = v.reason;
+  if (v.status == Status::nonfinite_input && m.message.empty() && state.nonfinite)
+    m.message = "is not finite: " + state.nonfinite(member);
   if (state.matrix.defined() && v.status != Status::nonfinite_input) {
     const bool complex = is_complex(state.matrix.dtype());
     if (deep || state.matrix.shape().back() <= kExamined)

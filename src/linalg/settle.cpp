@@ -43,9 +43,9 @@ Span part_of(const Tensor& t, std::int64_t member, const Dims& batch) {
 }
 
 // The first non-finite element of an argument, its count, and where it was made if an op made it.
-std::string nonfinite_text(const Call& c, const Dims& batch, std::int64_t member) {
-  for (std::size_t i = 0; i < c.in.size(); ++i) {
-    const Tensor& t = c.in[i];
+std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch, std::int64_t member) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Tensor& t = in[i];
     if (!t.defined()) continue;
     const Span part = part_of(t, member, batch);
     std::int64_t first = -1, count = 0;
@@ -55,8 +55,8 @@ std::string nonfinite_text(const Call& c, const Dims& batch, std::int64_t member
         ++count;
       }
     if (count == 0) continue;
-    std::string out = say(c.op.param(i).name, unravel(first, t.shape()), " is ", text_at(t, first), " (", count,
-                          " of ", plural(part.count, "element"), count == 1 ? " is" : " are", " not finite).");
+    std::string out = say(op.param(i).name, unravel(first, t.shape()), " is ", text_at(t, first), " (", count, " of ",
+                          plural(part.count, "element"), count == 1 ? " is" : " are", " not finite).");
     const Note* const note = t.node()->note.get();
     if (const Origin* const o = note ? note->of(first, true) : nullptr) {
       out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
@@ -67,10 +67,9 @@ std::string nonfinite_text(const Call& c, const Dims& batch, std::int64_t member
   return "an argument is not finite.";
 }
 
-Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, std::string_view advice) {
+Finding finding_of(const Diagnosis& d, const Trouble& trouble, std::string_view advice) {
   const Diagnosis::State& s = *d.state();
   Finding f = misuse(trouble.code, {}, {}, {});
-  f.step = context().step;
   for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
     if (s.verdicts[i].status != trouble.status) continue;
     if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
@@ -81,7 +80,7 @@ Finding finding_of(const Call& c, const Diagnosis& d, const Trouble& trouble, st
   }
   const std::int64_t first = f.members.front();
   if (trouble.status == Status::nonfinite_input) {
-    const std::string text = nonfinite_text(c, s.batch, first);
+    const std::string text = s.nonfinite(first);
     f.message = s.verdicts.size() == 1 ? text : which(s, first, f.count) + "is not finite: " + text;
     f.advice = "Look at the data that came in, or mask it before.";
     return f;
@@ -100,9 +99,9 @@ void consider_dtype(const Call& c, Diagnosis::State& s, bool finite_answers) {
   for (std::size_t k = 0; k < c.out.size(); ++k) {
     const Tensor& y = c.out[k];
     if (!is_floating(y.dtype()) || members == 0) continue;
-    const double u = round_off(y.dtype());
+    const double u = round_off(y.dtype()), digits = -std::log10(u);
     for (Verdict& v : s.verdicts) {
-      if (v.digits > -std::log10(u)) v.digits = -std::log10(u);
+      if (v.digits > digits) v.digits = digits;
       if (v.forward_error < u) v.forward_error = u;
     }
     if (!finite_answers || !kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) continue;
@@ -124,7 +123,6 @@ void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t outpu
   const std::int64_t each = y.size() / std::max<std::int64_t>(static_cast<std::int64_t>(s.verdicts.size()), 1);
   Finding f = misuse("WP-LIN-007", {}, {}, {});
   f.severity = Severity::warning;
-  f.step = context().step;
   std::int64_t first = -1;
   for (std::int64_t e = 0; e < y.size(); ++e)
     if (s.verdicts[static_cast<std::size_t>(e / each)].status == Status::overflow && nonfinite_at(y, e)) {
@@ -146,11 +144,13 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
             bool finite_answers) {
   consider_dtype(c, *state, finite_answers);
   std::array<bool, 8> seen{};
-  for (std::size_t i = 0; i < state->verdicts.size(); ++i) {
-    Verdict& v = state->verdicts[i];
-    seen[static_cast<std::size_t>(v.status)] = true;
-    if (v.status == Status::nonfinite_input && v.reason.empty())
-      v.reason = "is not finite: " + nonfinite_text(c, state->batch, static_cast<std::int64_t>(i));
+  for (const Verdict& v : state->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
+  if (seen[static_cast<std::size_t>(Status::nonfinite_input)]) {
+    std::vector<Tensor> in;
+    for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
+    state->nonfinite = [op = &c.op, in = std::move(in), batch = state->batch](std::int64_t member) {
+      return nonfinite_text(*op, in, batch, member);
+    };
   }
   const Diagnosis d(std::move(state));
   c.beside().diagnosis = d;
@@ -160,7 +160,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
     report_overflow(c, *d.state(), i);
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
-    Finding f = finding_of(c, d, trouble, advice);
+    Finding f = finding_of(d, trouble, advice);
     const bool ill = trouble.status == Status::ill_conditioned;
     f.severity = ill || policy == Policy::warn ? Severity::warning
                  : policy == Policy::raise     ? Severity::error
@@ -184,7 +184,6 @@ void report_uncertified(const Call& c, const Diagnosis::State& s) {
   if (c.diagnosed) return;
   Finding f = misuse("WP-LIN-009", {}, {}, {});
   f.severity = Severity::warning;
-  f.step = context().step;
   for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
     if (s.verdicts[i].certified || s.verdicts[i].status >= Status::singular) continue;
     if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));

@@ -35,6 +35,7 @@ struct Diagnosis::State {
   Tensor matrix;                  // [batch…, m, n], for what is asked later
   std::vector<std::string> names;
   std::function<void(std::int64_t member, Member&)> spectrum;  // bounds of values and vectors, where the op has them
+  std::function<std::string(std::int64_t member)> nonfinite;   // which entry is not, where one is
   double threshold = 0;                                        // rcond below it is singular to working precision
   mutable std::mutex mutex;
   mutable std::map<std::int64_t, Member> members;  // those that were asked for

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+
+#include "trace/symbols.hpp"
 
 extern char** environ;
 
@@ -43,15 +44,11 @@ std::string output_of(std::vector<std::string> words) {
 
 std::vector<std::string> lines_of(const std::string& object, const std::vector<std::uint64_t>& addresses) {
   std::vector<std::string> words{"addr2line", "-e", object};
-  for (const std::uint64_t a : addresses) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(a));
-    words.emplace_back(text);
-  }
+  for (const std::uint64_t a : addresses) words.push_back(hex(a));
   const std::string told = output_of(std::move(words));
   std::vector<std::string> out(addresses.size());
   std::size_t at = 0;
-  for (std::string& line : out) {  // "/home/me/train.cpp:41 (discriminator 2)", "??:0"
+  for (std::string& line : out) {  // "src/train.cpp:41 (discriminator 2)", "??:0"
     const std::size_t end = told.find('\n', at);
     if (end == std::string::npos) break;
     line = told.substr(at, end - at);

@@ -25,13 +25,13 @@ std::string demangled(const std::string& name) {
   return out;
 }
 
+}  // namespace
+
 std::string hex(std::uint64_t v) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
   return text;
 }
-
-}  // namespace
 
 // Segments that are loaded, and functions by address; of a 64-bit little-endian ELF file. Every offset is checked.
 struct Symbols::Object {

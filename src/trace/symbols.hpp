@@ -9,6 +9,8 @@
 
 namespace wp::trace {
 
+std::string hex(std::uint64_t v);  // "0x1f"
+
 struct Frame {
   std::uint64_t address = 0, offset = 0;  // offset: from the function, or from the start of the object's file
   std::string function, object;           // function: demangled; empty when not known. object: a path

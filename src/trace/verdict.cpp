@@ -4,16 +4,12 @@
 #include "base/text.hpp"
 #include "trace/reader.hpp"
 #include "trace/recording.hpp"
+#include "trace/symbols.hpp"
 
 namespace wp::trace {
 namespace {
 
 std::string fault_words(const CrashFact& c) {
-  const auto hex = [](std::uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-    return std::string(text);
-  };
   if (is_stack_overflow(c))
     return say(" (stack overflow: the fault at ", hex(c.address), " is where the stack ends)");
   if (c.signal == SIGABRT) return {};

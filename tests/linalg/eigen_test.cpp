@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 
+#include "listening.hpp"
 #include "rationals.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -167,11 +168,9 @@ TEST(EighGeneralized, RefusesAMetricThatIsNotPositiveDefiniteAndKeepsTheOthers) 
 }
 
 std::vector<Finding> told_by(const std::function<void()>& f) {
-  std::vector<Finding> told;
-  const FindingHandler before = on_finding([&](const Finding& finding) { told.push_back(finding); });
+  const tests::Listening listening;
   f();
-  on_finding(before);
-  return told;
+  return listening.told;
 }
 // Ones above the diagonal and ε in the corner: the eigenvalues are the n-th roots of ε, so that rounding moves them
 // by u^(1/n).

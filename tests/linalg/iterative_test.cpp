@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "listening.hpp"
 #include "wellposed/wellposed.hpp"
 
 namespace wp {
@@ -372,10 +373,9 @@ TEST(Lsmr, TakesFewerIterationsWithAPreconditionerAndFindsTheSameSolution) {
 }
 
 TEST(Iterations, WarnInsteadOfRaisingWhenAsked) {
-  std::vector<Finding> told;
-  const FindingHandler before = on_finding([&](const Finding& f) { told.push_back(f); });
+  const tests::Listening listening;
+  const std::vector<Finding>& told = listening.told;
   la::lsmr(differences(50), ones({50}), {{.max_iterations = 2, .if_ill = "warn"}});
-  on_finding(before);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].code, "WP-LIN-005");
   EXPECT_EQ(told[0].op, "lsmr");

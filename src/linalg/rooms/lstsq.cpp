@@ -71,21 +71,15 @@ struct Minimiser {
     v.method = Method::svd;
     v.status = Status::nonfinite_input;
     if (!std::isfinite(kernels::norms<T>(s.m, s.k, b).largest)) return v;
-    const bool balance = kept.spectral(member, s.m, s.n, a, [&](const Spectral<T>& svd) {
+    kept.spectral(member, s.m, s.n, a, [&](const Spectral<T>& svd) {
       v.status = svd.status();
-      if (v.status == Status::ok && o.ridge.rule != RidgeRule::none) regularise(svd, v);
-      return v.status == Status::ok && o.ridge.rule == RidgeRule::none && solve(a, svd, v) == s.n && s.n > 0;
+      if (v.status != Status::ok) return;
+      if (o.ridge.rule != RidgeRule::none)
+        regularise(svd, v);
+      else if (s.n == 0 || rank(svd) != s.n || !solve_balanced(member, a, v))
+        solve(a, svd, v);
     });
     if (v.status != Status::ok || o.ridge.rule != RidgeRule::none) return v;
-    if (balance)
-      kept.balanced(member, s.m, s.n, a, [&](const Balanced<T>& again) {
-        if (!again.svd || !again.svd->converged() || rank(*again.svd) != s.n) return;
-        const std::vector<int> none(static_cast<std::size_t>(std::max(s.m, s.k)), 0);
-        kernels::Buffer<T> scaled(s.m * s.n);
-        kernels::scale<T, T>(s.m, s.n, a, none.data(), again.columns.data(), scaled.data());
-        solve({scaled.data(), s.n, 1}, *again.svd, v);
-        kernels::scale<T, T>(s.n, s.k, x, again.columns.data(), none.data(), x.data);
-      });
     conclude_least_squares<T>(v, v.forward_error);
     if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
     return v;
@@ -94,12 +88,23 @@ struct Minimiser {
  private:
   std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(svd.largest())); }
 
-  std::int64_t solve(kernels::View<T> a, const Spectral<T>& svd, Verdict& v) const {
+  // With columns of one size; false: they are that already, or it does not help.
+  bool solve_balanced(std::int64_t member, kernels::View<T> a, Verdict& v) const {
+    return kept.balanced(member, s.m, s.n, a, [&](const Balanced<T>& again) {
+      if (!again.svd || !again.svd->converged() || rank(*again.svd) != s.n) return false;
+      const std::vector<int> none(static_cast<std::size_t>(std::max(s.m, s.k)), 0);
+      kernels::Buffer<T> scaled(s.m * s.n);
+      kernels::scale<T, T>(s.m, s.n, a, none.data(), again.columns.data(), scaled.data());
+      solve({scaled.data(), s.n, 1}, *again.svd, v);
+      kernels::scale<T, T>(s.n, s.k, x, again.columns.data(), none.data(), x.data);
+      return true;
+    });
+  }
+  void solve(kernels::View<T> a, const Spectral<T>& svd, Verdict& v) const {
     const Minimised found = least_squares<T>(s.m, s.n, s.k, a, svd, o.cutoff(svd.largest()), b, x);
     v.kept = found.kept;
     v.rcond = found.rcond;
     v.forward_error = found.error;
-    return v.kept;
   }
   void regularise(const Spectral<T>& svd, Verdict& v) const {
     v.method = Method::ridge;
