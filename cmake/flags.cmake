@@ -3,7 +3,7 @@
 set(WP_WARNINGS -Wall -Wextra -Wshadow=local -Wconversion -Wno-sign-conversion -Wno-psabi -Wno-restrict
     -Wno-missing-field-initializers -Werror)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # with sanitizers, -O2 takes 1.7 times as long to compile
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math $<$<NOT:$<CONFIG:Release>>:-fno-omit-frame-pointer>)
 find_program(CCACHE ccache)
 if(CCACHE)
