@@ -73,6 +73,11 @@ class Diagnosis {
   Status status(std::int64_t member = 0) const;
   const Member& operator[](std::int64_t member) const;
 
+  // One entry per member.
+  std::vector<std::string_view> statuses() const;
+  std::vector<std::string_view> structures() const;
+  std::vector<std::string_view> methods() const;
+
   // Arrays over the batch.
   Tensor rcond() const;
   Tensor cond() const;

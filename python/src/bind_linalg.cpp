@@ -65,6 +65,7 @@ void bind_diagnosis(nb::module_& m) {
       .def_ro("growth", &Member::growth)
       .def_ro("null_vector", &Member::null_vector)
       .def_ro("dependent", &Member::dependent)
+      .def_ro("dependent_columns", &Member::dependent_columns)
       .def_ro("clusters", &Member::clusters)
       .def_ro("value_error", &Member::value_error)
       .def_ro("vector_error", &Member::vector_error)
@@ -77,12 +78,9 @@ void bind_diagnosis(nb::module_& m) {
       .def_prop_ro("batch", &Diagnosis::batch)
       .def_prop_ro("ok", &Diagnosis::ok)
       .def_prop_ro("worst", &Diagnosis::worst)
-      .def_prop_ro("_statuses",
-                   [](const Diagnosis& d) {
-                     std::vector<std::string_view> out;
-                     for (std::int64_t i = 0; i < d.size(); ++i) out.push_back(linalg::name(d.status(i)));
-                     return out;
-                   })
+      .def_prop_ro("_status", &Diagnosis::statuses)
+      .def_prop_ro("_structure", &Diagnosis::structures)
+      .def_prop_ro("_method", &Diagnosis::methods)
       .def_prop_ro("rcond", &Diagnosis::rcond)
       .def_prop_ro("cond", &Diagnosis::cond)
       .def_prop_ro("rank", &Diagnosis::rank)

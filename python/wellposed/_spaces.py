@@ -25,9 +25,12 @@ def _of_members(name):
     return property(get)
 
 
-def _status(self):
-    """"ok", "ill_conditioned", "singular", …; of a batch a list."""
-    return self._statuses if self.batch else self._statuses[0]
+def _word(name):
+    def get(self):
+        words = getattr(self, f"_{name}")
+        return words if self.batch else words[0]
+    get.__doc__ = f"`{name}` of the matrix; of a batch a list with one entry per member."
+    return property(get)
 
 
 def _to_dict(self):
@@ -59,10 +62,11 @@ def _repr_html(self):
     return f"<div><pre>{escape(repr(self))}</pre>{picture}</div>"
 
 
-for _name in ("structure", "method", "rank_gap", "null_vector", "dependent", "clusters", "value_error", "vector_error",
+for _name in ("rank_gap", "null_vector", "dependent", "dependent_columns", "clusters", "value_error", "vector_error",
               "eigenvalue_condition", "freedom", "message"):
     setattr(Diagnosis, _name, _of_members(_name))
-Diagnosis.status = property(_status)
+for _name in ("status", "structure", "method"):
+    setattr(Diagnosis, _name, _word(_name))
 Diagnosis.to_dict = _to_dict
 Diagnosis._repr_html_ = _repr_html
 

@@ -30,7 +30,8 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels:
     for (std::int64_t i = 0; i < n_; ++i)
       for (std::int64_t j = 0; j < n_; ++j) scaled.data()[i * n_ + j] = a_.data[j * a_.rows + i * a_.columns];
   }
-  if (adjoint) std::transform(scaled.data(), scaled.data() + n_ * n_, scaled.data(), conjugate<T>);
+  if (adjoint)
+    std::transform(scaled.data(), scaled.data() + n_ * n_, scaled.data(), [](T entry) { return conjugate(entry); });
   const kernels::View<T> s = as_is ? a_ : kernels::View<T>{scaled.data(), n_, 1};
   const std::vector<int>& weights = adjoint ? rows_ : columns_;
   if (pays) {

@@ -14,12 +14,12 @@
 namespace wp::linalg {
 namespace {
 
-constexpr std::array<std::string_view, 8> statuses{
+constexpr std::array<std::string_view, 8> status_names{
     "ok", "ill_conditioned", "overflow", "singular", "nonfinite_input", "not_spd", "not_converged", "undefined"};
-constexpr std::array<std::string_view, 7> structures{
+constexpr std::array<std::string_view, 7> structure_names{
     "general", "symmetric", "positive definite", "banded", "lower triangular", "upper triangular", "diagonal"};
-constexpr std::array<std::string_view, 11> methods{"none", "LU",    "Cholesky", "LDLᵀ",        "substitution", "SVD",
-                                                   "pinv", "ridge", "QR",       "eigenvalues", "113-bit LU"};
+constexpr std::array<std::string_view, 11> method_names{
+    "none", "LU", "Cholesky", "LDLᵀ", "substitution", "SVD", "pinv", "ridge", "QR", "eigenvalues", "113-bit LU"};
 
 const Diagnosis::State& nothing() {
   static const auto* const state = new Diagnosis::State;
@@ -50,6 +50,13 @@ Tensor reals(const Diagnosis& d, double Verdict::*number) {
 Tensor flags(const Diagnosis& d, bool Verdict::*flag) {
   return array<char>(
       d, [&](std::int64_t i) { return static_cast<char>(state_of(d).verdicts[static_cast<std::size_t>(i)].*flag); });
+}
+
+template <class E>
+std::vector<std::string_view> words(const Diagnosis& d, E Verdict::*field) {
+  std::vector<std::string_view> out;
+  for (const Verdict& v : state_of(d).verdicts) out.push_back(name(v.*field));
+  return out;
 }
 
 nlohmann::ordered_json number(double v) {
@@ -102,13 +109,13 @@ nlohmann::ordered_json member_json(const Member& m) {
 }  // namespace
 
 std::string_view name(Status s) noexcept {
-  return statuses[static_cast<std::size_t>(s)];
+  return status_names[static_cast<std::size_t>(s)];
 }
 std::string_view name(Structure s) noexcept {
-  return structures[static_cast<std::size_t>(s)];
+  return structure_names[static_cast<std::size_t>(s)];
 }
 std::string_view name(Method m) noexcept {
-  return methods[static_cast<std::size_t>(m)];
+  return method_names[static_cast<std::size_t>(m)];
 }
 
 const Dims& Diagnosis::batch() const {
@@ -143,6 +150,16 @@ const Member& Diagnosis::operator[](std::int64_t member) const {
   const auto [at, fresh] = s.members.try_emplace(member);
   if (fresh) at->second = examine(s, member);
   return at->second;
+}
+
+std::vector<std::string_view> Diagnosis::statuses() const {
+  return words(*this, &Verdict::status);
+}
+std::vector<std::string_view> Diagnosis::structures() const {
+  return words(*this, &Verdict::structure);
+}
+std::vector<std::string_view> Diagnosis::methods() const {
+  return words(*this, &Verdict::method);
 }
 
 Tensor Diagnosis::rcond() const {
@@ -180,13 +197,13 @@ std::string Diagnosis::text() const {
   const State& s = state_of(*this);
   if (s.verdicts.empty()) return say(s.op.empty() ? "nothing" : s.op, ": no members.");
   if (size() == 1) return say(s.op, ": ", (*this)[0].message);
-  std::array<std::int64_t, statuses.size()> count{};
+  std::array<std::int64_t, status_names.size()> count{};
   for (const Verdict& v : s.verdicts) ++count[static_cast<std::size_t>(v.status)];
   std::string out = say(s.op, ": ", plural(size(), "member"), ":");
   bool first = true;
   for (std::size_t k = 0; k < count.size(); ++k)
     if (count[k]) {
-      out += say(first ? " " : ", ", count[k], ' ', statuses[k]);
+      out += say(first ? " " : ", ", count[k], ' ', status_names[k]);
       first = false;
     }
   out += '.';

@@ -11,8 +11,8 @@ namespace {
 
 // Constants of the compiler: rooms read them while static objects are made.
 constexpr std::array<std::string_view, 6> policies{"raise", "warn", "nan", "pinv", "ridge", "ignore"};
-constexpr std::array<std::string_view, 7> structures{"detect", "general", "symmetric", "spd",
-                                                     "lower",  "upper",   "diagonal"};
+constexpr std::array<std::string_view, 8> structures{"detect",     "general", "symmetric", "spd",
+                                                     "triangular", "lower",   "upper",     "diagonal"};
 constexpr std::array<std::string_view, 5> methods{"auto", "lu", "cholesky", "ldl", "qr"};
 constexpr std::array<std::string_view, 4> ridge_rules{"auto", "gcv", "l-curve", "discrepancy"};
 
@@ -105,7 +105,7 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
           {.name = "assume",
            .type = AttrType::text,
            .fallback = "detect",
-           .doc = "The structure of A; detect looks for it.",
+           .doc = "The structure of A; detect looks for it, triangular for the triangle that is zero.",
            .choices = list(structures)},
           refine_attr(),
           {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},

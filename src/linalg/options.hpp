@@ -6,7 +6,7 @@
 namespace wp::linalg {
 
 enum class Policy : std::uint8_t { raise, warn, nan, pinv, ridge, ignore };
-enum class Assume : std::uint8_t { detect, general, symmetric, spd, lower, upper, diagonal };
+enum class Assume : std::uint8_t { detect, general, symmetric, spd, triangular, lower, upper, diagonal };
 enum class RidgeRule : std::uint8_t { none, given, automatic, gcv, l_curve, discrepancy };
 
 struct Ridge {

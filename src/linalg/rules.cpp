@@ -54,7 +54,11 @@ Tensor hermitian_cotangent(const Tensor& g, const Attr& uplo) {
   if (!uplo) return s;
   return uplo.text() == "lower" ? add(tril(s), tril(s, {.k = -1})) : add(triu(s), triu(s, {.k = 1}));
 }
-Tensor assumed_cotangent(const Tensor& g, std::string_view assume) {
+Tensor assumed_cotangent(const Tensor& a, const Tensor& g, std::string_view assume) {
+  if (assume == "triangular") {
+    const Tensor lower = all(equal(triu(a, {.k = 1}), 0.0), {.axis = {-2, -1}, .keepdims = true});
+    return where(lower, tril(g), triu(g));
+  }
   if (assume == "lower") return tril(g);
   if (assume == "upper") return triu(g);
   if (assume == "diagonal") return tril(triu(g));

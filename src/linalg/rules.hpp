@@ -33,7 +33,7 @@ Tensor sum_of(const Tensor& a, const Tensor& b);
 Tensor meant_hermitian(const Tensor& a, const Attr& uplo);
 Tensor hermitian_cotangent(const Tensor& g, const Attr& uplo);
 // A's cotangent from that of the matrix that `assume` makes of it.
-Tensor assumed_cotangent(const Tensor& g, std::string_view assume);
+Tensor assumed_cotangent(const Tensor& a, const Tensor& g, std::string_view assume);
 
 // Refuses where there is no derivative (WP-GRD-011): a finding, never a number.
 [[noreturn]] void no_derivative_here(std::string why, std::string_view advice);

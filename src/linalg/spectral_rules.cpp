@@ -194,7 +194,9 @@ Tensors vjp_svdvals(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const SvdResult f = svd(b.in[0], {.full_matrices = false});
   const Clusters c = clusters_of(f.S, b.residuals[0], true, 2);
-  return {gradient_of_values(b, f.U, f.S, f.Vh, b.g(), c)};
+  return {gradient_of_values(b, f.U, f.S, f.Vh, b.g(), c, [&] {
+    return b.taylor({{level_values(c, f.S)}, {}}, {}, 0)[0][0];
+  })};
 }
 
 Tensors vjp_eigvalsh(const Backward& b) {
@@ -202,7 +204,8 @@ Tensors vjp_eigvalsh(const Backward& b) {
   const Attr& uplo = b.attr(0);
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
   const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, 2);
-  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c), uplo)};
+  const auto at_level = [&] { return b.taylor({{level_values(c, f.eigenvalues)}, {}}, {}, 0)[0][0]; };
+  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c, at_level), uplo)};
 }
 
 }  // namespace wp::linalg

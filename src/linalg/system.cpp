@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "kernels/cholesky.hpp"
 #include "kernels/few.hpp"
 #include "kernels/lapack.hpp"
@@ -57,7 +58,7 @@ template <class T>
 kernels::Survey<T> System<T>::take() {
   T* const copy = factors_.data();
   const Assume s = options_.assume;
-  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general))
+  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general || s == Assume::triangular))
     return kernels::Survey<T>(n_, n_, a_, copy);
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < n_; ++j) {
@@ -103,6 +104,10 @@ void System<T>::look() {
                        : hermitian && positive ? Structure::spd
                        : hermitian             ? Structure::symmetric
                                                : Structure::general;
+  if (options_.assume == Assume::triangular && !lower && !upper)
+    refuse<ArgumentError>("WP-ARG-001",
+                          "assume = \"triangular\", but there are elements on both sides of the diagonal.",
+                          "Say assume = \"lower\" or \"upper\": the other triangle is then not read.");
 }
 
 // Powers of two that bring rows and columns near 1: exact, and rcond then judges the problem, not its units. Returns

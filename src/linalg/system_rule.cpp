@@ -45,7 +45,7 @@ SystemCotangents plain(const Backward& b, const Tensor& a, const Tensor& x, cons
     c.right = solve_adjoint(b, a, g);
     c.matrix = negative(matmul(c.right, adjoint(x)));
   }
-  c.matrix = assumed_cotangent(c.matrix, assumed(b));
+  c.matrix = assumed_cotangent(a, c.matrix, assumed(b));
   return c;
 }
 

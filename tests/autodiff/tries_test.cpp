@@ -148,6 +148,8 @@ TEST(SpectralGradient, OfASmoothLossAtItsMinimumHasNoKink) {
       const Tensor target = astype(Tensor::from(s, {3}), real_of(dtype));
       (void)tape.gradient(sum(square(f.S - target)), A);
       (void)tape.gradient(sum(square(e.eigenvalues - flip(target))), H);
+      (void)tape.gradient(sum(square(linalg::svdvals(A) - target)), A);
+      (void)tape.gradient(sum(square(linalg::eigvalsh(H) - flip(target))), H);
       EXPECT_EQ(tape.findings().size(), 0U) << name(dtype) << Tensor::from(s, {3});
     }
   }

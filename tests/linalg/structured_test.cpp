@@ -376,5 +376,33 @@ TEST(Diagonal, IsAView) {
   EXPECT_EQ(values<std::int64_t>(la::diagonal(x, {.offset = 1})), (std::vector<std::int64_t>{1, 6, 11}));
 }
 
+TEST(AssumeTriangular, FindsTheTriangleOfEachMember) {
+  const Tensor a = Tensor::from(std::vector<double>{2, 0, 1, 4, 3, 5, 0, 2}, {2, 2, 2});
+  const auto [value, diagnosis] = la::diagnosed::inv(a, {.assume = "triangular"});
+  EXPECT_EQ(values<double>(value), (std::vector<double>{0.5, 0, -0.125, 0.25, 1 / 3.0, -5 / 6.0, 0, 0.5}));
+  EXPECT_EQ(diagnosis.structures(), (std::vector<std::string_view>{"lower triangular", "upper triangular"}));
+  EXPECT_EQ(diagnosis.statuses(), (std::vector<std::string_view>{"ok", "ok"}));
+  EXPECT_EQ(diagnosis.methods(), (std::vector<std::string_view>{"substitution", "substitution"}));
+}
+TEST(AssumeTriangular, RefusesAMatrixWithBothTriangles) {
+  EXPECT_THROW(la::inv(Tensor::from(std::vector<double>{2, 1, 1, 4}, {2, 2}), {.assume = "triangular"}),
+               ArgumentError);
+}
+TEST(AssumeTriangular, HasTheDerivativeOfItsTriangle) {
+  const Tensor a = Tensor::from(std::vector<double>{2, 0, 1, 4, 3, 5, 0, 2}, {2, 2, 2});
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor g = tape.gradient(sum(la::inv(a, {.assume = "triangular"})), a);
+  const auto known = [](std::int64_t member, std::string_view assume) {
+    const Tensor m =
+        Tensor::from(member == 0 ? std::vector<double>{2, 0, 1, 4} : std::vector<double>{3, 5, 0, 2}, {2, 2});
+    GradientTape inner;
+    inner.watch(m);
+    return values<double>(inner.gradient(sum(la::inv(m, {.assume = assume})), m));
+  };
+  EXPECT_EQ(values<double>(g[{0}]), known(0, "lower"));
+  EXPECT_EQ(values<double>(g[{1}]), known(1, "upper"));
+}
+
 }  // namespace
 }  // namespace wp

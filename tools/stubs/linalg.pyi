@@ -31,6 +31,7 @@ class Member:
     growth: float
     null_vector: Tensor | None
     dependent: str
+    dependent_columns: str
     clusters: list[Cluster]
     value_error: Tensor | None
     vector_error: Tensor | None
@@ -57,6 +58,7 @@ class Diagnosis:
     rank_gap: Any
     null_vector: Any
     dependent: Any
+    dependent_columns: Any
     clusters: Any
     value_error: Any
     vector_error: Any

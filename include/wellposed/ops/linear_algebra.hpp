@@ -165,7 +165,7 @@ struct InvOptions {
   std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
   double noise = 0.0;  // For ridge = "discrepancy": the norm of the noise in b.
   double shift = 0.0;  // λ: use A + λ I (A symmetric).
-  std::string_view assume = "detect";  // The structure of A; detect looks for it.
+  std::string_view assume = "detect";  // The structure of A; detect looks for it, triangular for the triangle that is zero.
   std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.
@@ -415,7 +415,7 @@ struct SolveOptions {
   std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
   double noise = 0.0;  // For ridge = "discrepancy": the norm of the noise in b.
   double shift = 0.0;  // λ: use A + λ I (A symmetric).
-  std::string_view assume = "detect";  // The structure of A; detect looks for it.
+  std::string_view assume = "detect";  // The structure of A; detect looks for it, triangular for the triangle that is zero.
   std::optional<bool> refine = std::nullopt;  // Improve the answer with residuals in twice the precision; none: when it pays.
   bool certify = false;  // Prove a bound of the error.
   std::optional<double> min_digits = std::nullopt;  // Fewer digits are a finding; none: 6 in f64, 3 in f32.

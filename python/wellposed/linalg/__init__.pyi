@@ -32,6 +32,7 @@ class Member:
     growth: float
     null_vector: Tensor | None
     dependent: str
+    dependent_columns: str
     clusters: list[Cluster]
     value_error: Tensor | None
     vector_error: Tensor | None
@@ -58,6 +59,7 @@ class Diagnosis:
     rank_gap: Any
     null_vector: Any
     dependent: Any
+    dependent_columns: Any
     clusters: Any
     value_error: Any
     vector_error: Any

@@ -54,7 +54,7 @@ void forward(Call& c) {
   std::vector<double> asymmetry(state->verdicts.size());
   std::vector<Bounds> bounds(state->verdicts.size());
   const bool both = c.out.size() == 2;
-  c.beside().keeps_after = both;
+  c.beside().keeps_after = true;
   Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
   with_float(work, [&]<class T>(T) { run<T>(c, a, *state, values, both ? &vectors : nullptr, asymmetry, bounds); });
   values.finish();

@@ -94,7 +94,7 @@ void forward(Call& c, Parts parts, std::size_t first) {
   for (std::size_t i = 0; i < c.out.size(); ++i)  // S is real
     results.emplace_back(c.out[i], c.out.size() == 1 || i == 1 ? real_of(work) : work);
   with_float(work, [&]<class T>(T) { run<T>(s, a, *state, parts, options.high, results, bounds); });
-  if (parts != Parts::values) c.beside().keeps_after = true;
+  c.beside().keeps_after = true;
   const std::size_t at = parts == Parts::values ? 0 : 1;
   for (Result& r : results) r.finish();
   if (real_of(work) != real_of(c.key))
