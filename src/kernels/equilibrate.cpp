@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "base/pool.hpp"
 #include "kernels/condition.hpp"
 #include "kernels/each_float.hpp"
 
@@ -190,22 +192,22 @@ template <class T, class To, class Scaled>
 template <class T, class To>
 bool scale_by_products(std::int64_t m, std::int64_t n, View<T> a, const int* rows, const int* columns, To* to) {
   using R = typename RealOf<To>::type;
-  constexpr std::int64_t kTile = 16;  // rows that are written side by side where columns are contiguous
+  constexpr std::int64_t kTile = 16;        // rows that are written side by side where columns are contiguous
+  constexpr std::int64_t kGrain = 1 << 16;  // elements that are worth a task
   Buffer<double> powers(std::max<std::int64_t>(1, 2 * n));
   double *const up = powers.data(), *const down = up + n;
   for (std::int64_t j = 0; j < n; ++j) up[j] = std::ldexp(1.0, columns[j]), down[j] = std::ldexp(1.0, -columns[j]);
-  int inexact = 0;
-  const auto put = [&](std::int64_t i, std::int64_t j, double row_up, double row_down)
-      __attribute__((always_inline)) {
-    const double by = row_up * up[j], back = row_down * down[j];
-    to[i * n + j] = scaled_number<T, To>(a.data[i * a.rows + j * a.columns], [&](double v) {
-      const R r = static_cast<R>(v * by);
-      inexact |= static_cast<double>(r) * back != v;
-      return r;
-    });
-  };
-  for (std::int64_t first = 0; first < m; first += kTile) {
-    const std::int64_t end = std::min(m, first + kTile);
+  const auto tile = [&](std::int64_t first, std::int64_t end) {
+    int inexact = 0;
+    const auto put = [&](std::int64_t i, std::int64_t j, double row_up, double row_down)
+        __attribute__((always_inline)) {
+      const double by = row_up * up[j], back = row_down * down[j];
+      to[i * n + j] = scaled_number<T, To>(a.data[i * a.rows + j * a.columns], [&](double v) {
+        const R r = static_cast<R>(v * by);
+        inexact |= static_cast<double>(r) * back != v;
+        return r;
+      });
+    };
     double row_up[kTile], row_down[kTile];
     for (std::int64_t i = first; i < end; ++i)
       row_up[i - first] = std::ldexp(1.0, rows[i]), row_down[i - first] = std::ldexp(1.0, -rows[i]);
@@ -216,8 +218,15 @@ bool scale_by_products(std::int64_t m, std::int64_t n, View<T> a, const int* row
       for (std::int64_t j = 0; j < n; ++j)
         for (std::int64_t i = first; i < end; ++i) put(i, j, row_up[i - first], row_down[i - first]);
     }
-  }
-  return inexact == 0;
+    return inexact == 0;
+  };
+  std::atomic<bool> exact = true;
+  parallel_for((m + kTile - 1) / kTile, std::max<std::int64_t>(1, kGrain / (kTile * n + 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t t = begin; t < end; ++t)
+                   if (!tile(t * kTile, std::min(m, (t + 1) * kTile))) exact.store(false, std::memory_order_relaxed);
+               });
+  return exact;
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ int sylvester(Op op_a, Op op_b, int sign, Size m, Size n, const T* a, Size lda, 
               Real<T>* scale);
 
 // ---- A = Q·R; Q = H₀·H₁·…, Hᵢ = I − tauᵢ·vᵢ·vᵢᴴ with vᵢ below the diagonal of column i; k = min(m, n) reflectors
+// (many of them by kernels/householder, on the pool)
 template <class T>
 int qr(Size m, Size n, T* a, Size lda, T* tau);
 // A·P = Q·R with |rᵢᵢ| falling: column j of A·P is column columns[j] (from 0) of A.

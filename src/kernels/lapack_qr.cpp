@@ -1,3 +1,4 @@
+#include "kernels/householder.hpp"
 #include "kernels/lapack_call.hpp"
 
 namespace wp::lapack {
@@ -29,9 +30,18 @@ WP_OF(z, double, std::complex<double>)
 #undef WP_OF
 }
 
+namespace {
+// Matrices with fewer reflectors are left to LAPACK.
+constexpr Size kBlocked = 2 * kernels::kHouseholderBlock;
+}  // namespace
+
 template <class T>
 int qr(Size m, Size n, T* a, Size lda, T* tau) {
   if (m == 0 || n == 0) return 0;
+  if (std::min(m, n) >= kBlocked) {
+    kernels::householder_qr(m, n, a, lda, tau);
+    return 0;
+  }
   const auto geqrf = pick<T>(sgeqrf_, dgeqrf_, cgeqrf_, zgeqrf_);
   return with_work<T>(n, [&](T* work, Int lwork) { return call(geqrf, m, n, a, lda, tau, work, lwork); });
 }
@@ -60,6 +70,10 @@ int qr_pivoted(Size m, Size n, T* a, Size lda, Size* columns, T* tau) {
 template <class T>
 int householder_product(Size m, Size n, Size k, T* a, Size lda, const T* tau) {
   if (m == 0 || n == 0) return 0;
+  if (k >= kBlocked) {
+    kernels::householder_q(m, n, k, a, lda, tau);
+    return 0;
+  }
   const auto orgqr = pick<T>(sorgqr_, dorgqr_, cungqr_, zungqr_);
   return with_work<T>(n, [&](T* work, Int lwork) { return call(orgqr, m, n, k, a, lda, tau, work, lwork); });
 }
