@@ -52,11 +52,13 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
       std::size_t j = i + 1;
       while (j < end && std::fabs(c.s[j] - c.s[j - 1]) <= near[m]) ++j;
       const bool zero = zero_counts && std::fabs(c.s[j - 1]) <= near[m];
-      if (j > i + 1 || zero) split(c, w, i, j, zero, size);
+      const bool cluster = j > i + 1 || zero;
+      if (cluster) split(c, w, i, j, zero, size);
       for (std::size_t t = i; t < j;) {  // ties inside the cluster
         std::size_t v = t + 1;
         while (v < j && tied(c.s[v], c.s[v - 1])) ++v;
         const bool vanishes = zero_counts && std::fabs(c.s[v - 1]) <= error(c.s[v - 1]);
+        if (cluster && (v - t < j - i || vanishes != zero)) c.exact = false;
         if (v > t + 1 || vanishes) {
           c.ties = true;
           for (std::size_t x = t; x < v; ++x) {
@@ -111,19 +113,20 @@ Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, int flip
         at(j, j) = z / std::abs(z);
         continue;
       }
-      // Gram–Schmidt, twice, of random columns inside the group.
-      for (std::size_t i = 0; i < k; ++i)
-        if (c.group[first + i] == group) at(i, j) = number();
+      // Gram–Schmidt, twice, of random columns inside the group, whose values stand side by side.
+      std::size_t low = j, high = j + 1;
+      while (low > 0 && c.group[first + low - 1] == group) --low;
+      while (high < k && c.group[first + high] == group) ++high;
+      for (std::size_t i = low; i < high; ++i) at(i, j) = number();
       for (int repeat = 0; repeat < 2; ++repeat) {
-        for (std::size_t p = 0; p < j; ++p) {
-          if (c.group[first + p] != group) continue;
+        for (std::size_t p = low; p < j; ++p) {
           complex128 dot = 0;
-          for (std::size_t i = 0; i < k; ++i) dot += std::conj(at(i, p)) * at(i, j);
-          for (std::size_t i = 0; i < k; ++i) at(i, j) -= dot * at(i, p);
+          for (std::size_t i = low; i < high; ++i) dot += std::conj(at(i, p)) * at(i, j);
+          for (std::size_t i = low; i < high; ++i) at(i, j) -= dot * at(i, p);
         }
         double norm = 0;
-        for (std::size_t i = 0; i < k; ++i) norm += std::norm(at(i, j));
-        for (std::size_t i = 0; i < k; ++i) at(i, j) /= std::sqrt(norm);
+        for (std::size_t i = low; i < high; ++i) norm += std::norm(at(i, j));
+        for (std::size_t i = low; i < high; ++i) at(i, j) /= std::sqrt(norm);
       }
     }
   }

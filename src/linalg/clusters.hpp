@@ -12,9 +12,13 @@ struct Clusters {
   Tensor w;                   // like s
   bool any = false;           // some pair is near, or, where zero counts, some value
   bool ties = false;          // some pair is tied, or some value is zero up to rounding
+  bool exact = true;          // every cluster is one tie
   std::vector<double> s;      // the values, member by member
   std::vector<int> group;     // the tie that a value belongs to, counted in its member; −1: none
   std::vector<char> at_zero;  // zero up to rounding
+
+  // Of the series, where near values take `most`: tied ones need one less, whose factor is their distance.
+  int terms(int most) const { return !any ? 0 : exact ? most - 1 : most; }
 };
 // `bounds`: of the errors of the values (kept_bounds). zero_counts: singular values. `terms` of the series are used.
 Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms);

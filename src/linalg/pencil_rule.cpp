@@ -65,11 +65,11 @@ Tensors vjp_eigh_generalized(const Backward& b) {
       const Tensor level = level_values(c, w);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor turned = matmul(v, r), a = in_basis(metric, turned, level);
-        const PencilCotangents both = cotangents_at(b, metric, level, turned, a, c, c.any ? 2 : 0);
+        const PencilCotangents both = cotangents_at(b, metric, level, turned, a, c, c.terms(2));
         return concat({both.a, both.b}, {.axis = -1});
       });
     }
-    g = c.any ? cotangents_at(b, metric, w, v, b.in[0], c, terms)
+    g = c.any ? cotangents_at(b, metric, w, v, b.in[0], c, c.terms(terms))
               : cotangents_of(b, w, v, {{gw, b.cotangents[1]}}, c);
   }
   return {hermitian_cotangent(g.a, b.attr(0)), hermitian_cotangent(g.b, b.attr(0))};

@@ -48,7 +48,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
       rest.push_back(outer);
       if (&g == &t[0]) {
         const Unrecorded here;
-        const Tensor own = size_of(matmul(adjoint(whole), g_whole));
+        const Tensor own = size_of(two.defined() ? matmul(adjoint(whole), g_whole) : inner);
         size = size.defined() ? maximum(size, own) : own;
       }
       return skew(inner);
@@ -119,7 +119,7 @@ void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   verify_bases(b, c, s, b.out[0].dtype(), signs, [&](const Tensor& r, const Tensor& l) {
     const Tensor u = turned(b.out[0], l), v = turned(adjoint(b.out[2]), r);
     const Tensor a = recombined(leading(u, k), s, leading(v, k));
-    return gradient_at(b, {u, s, adjoint(v)}, a, c, c.any ? 2 : 0);
+    return gradient_at(b, {u, s, adjoint(v)}, a, c, c.terms(2));
   });
 }
 
@@ -162,7 +162,7 @@ Tensors vjp_svd(const Backward& b) {
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
   if (!c.any) return {gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c)};
-  return {gradient_at(b, outputs, b.in[0], c, terms)};
+  return {gradient_at(b, outputs, b.in[0], c, c.terms(terms))};
 }
 
 Tensors vjp_eigh(const Backward& b) {
@@ -181,10 +181,10 @@ Tensors vjp_eigh(const Backward& b) {
       const Tensor level = level_values(c, values);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor vectors = matmul(v, r);
-        return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.any ? 2 : 0);
+        return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.terms(2));
       });
     }
-    g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, terms)
+    g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, c.terms(terms))
               : gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c);
   }
   return {hermitian_cotangent(g, b.attr(0))};
