@@ -109,6 +109,11 @@ TEST_F(Csv, GivesEachColumnItsOwnDtype) {
   EXPECT_SAYS(message<wp::ArgumentError>(path("t.csv"), {.names = {"cost"}}), "Its columns are id, price, ok, note");
   EXPECT_EQ(wp::load(path("t.csv"), {.names = {"price", "id"}}).shape(), (Dims{3, 2}));
   EXPECT_EQ(wp::load_all(write("u.csv", "1,2\n"))[1].first, "column_1");
+  EXPECT_EQ(wp::load_all(write("u.csv",
+                               "gr\xf6\xdf"
+                               "e\n1\n"))[0]
+                .first,
+            "größe");  // Latin-1
   try {
     (void)wp::load_all(write("u.csv", "true\n1\n"), {.header = false});
     FAIL() << "true and 1 in one column";

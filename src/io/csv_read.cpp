@@ -18,6 +18,18 @@ std::string column_text(std::size_t column, const std::vector<std::string>& name
   return say(", column ", column + 1, column < names.size() ? say(" (", excerpt(names[column]), ")") : std::string());
 }
 
+// Names that are not UTF-8 are taken as Latin-1.
+std::string as_utf8(std::string name) {
+  if (valid_utf8(name)) return name;
+  std::string out;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) out += static_cast<char>(0xc0 | byte >> 6);
+    out += byte < 0x80 ? c : static_cast<char>(0x80 | (byte & 0x3f));
+  }
+  return out;
+}
+
 char checked_delimiter(char delimiter) {
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == '#')
     refuse<ArgumentError>("WP-ARG-001", say("'", excerpt({&delimiter, 1}), "' cannot separate fields."));
@@ -61,7 +73,7 @@ void CsvReader::read_head(const std::vector<Field>& fields, const LoadOptions& o
   dialect_.columns = fields.size();
   header_ = options.header.value_or(is_header(fields));
   if (header_)
-    for (const Field& f : fields) names_.push_back(unquoted(f));
+    for (const Field& f : fields) names_.push_back(as_utf8(unquoted(f)));
   at_ = header_ ? behind : first_;
   seen_.resize(dialect_.columns);
   for (std::size_t c = 0; c < dialect_.columns; ++c) columns_.push_back(c);

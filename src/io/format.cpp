@@ -76,9 +76,9 @@ constexpr std::array table{
            write_safetensors},
     Format{".mtx", mtx_magic, read_mtx, read_all_mtx,
            [](std::shared_ptr<const Source> s, const BlockOptions& o) {
-             LoadOptions dense = o.load;
              OwnedBlocks out;
-             for (auto& [name, t] : read_all_mtx(*s, dense)) out.push_back(loaded_blocks({{name, t}}, t.nbytes()));
+             for (const auto& [name, t] : read_all_mtx(*s, o.load))
+               out.push_back(loaded_blocks({{name, t}}, t.nbytes()));
              return out;
            },
            write_mtx, write_sparse_mtx},

@@ -128,6 +128,7 @@ class Literal {
              !__builtin_add_overflow(n, std::int64_t{text_[at_] - '0'}, &n);
     if (at_ == start)
       bad(start, say("a length must be a whole number; found '", excerpt(text_.substr(start, 16)), "'"));
+    if (text_[start] == '0' && at_ > start + 1) bad(start, "a length does not begin with 0");
     if (!fits) bad(start, say("length ", excerpt(text_.substr(start, at_ - start)), " is beyond 2^63 - 1"));
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
     return n;

@@ -123,7 +123,7 @@ std::size_t central_entry(const Source& s, const Bytes& b, std::size_t at, ZipEn
     s.refuse_at("WP-FMT-004", here + field, say("entry '", excerpt(e.name), "' ", why));
   };
   if (b.u16(at + 6) > 63) no(6, "needs a version of zip that is not known.");
-  if ((b.u16(at + 8) & 0x2041) != 0) no(8, "is encrypted.");
+  if ((b.u16(at + 8) & 0x2061) != 0) no(8, "is encrypted.");
   const unsigned method = b.u16(at + 10);
   if (method != 0 && method != 8) no(10, "is neither stored nor deflated.");
   if (!valid_utf8(e.name) || e.name.find('\0') != std::string::npos) no(kCentralBytes, "has a name that is no text.");
@@ -153,7 +153,7 @@ void local_entry(const Source& s, ZipEntry& e, std::uint64_t end) {
         say("entry '", excerpt(e.name), "': the zip directory says another ", what, " than the entry itself."));
   };
   if (b.u32(0) != kLocal) differs(0, "place");
-  if ((b.u16(6) & 0x2041) != 0 || b.u16(8) != (e.deflated ? 8 : 0)) differs(6, "way of packing");
+  if ((b.u16(6) & 0x2061) != 0 || b.u16(8) != (e.deflated ? 8 : 0)) differs(6, "way of packing");
   e.data = e.local + kLocalBytes + name + extra;
   if (e.data > end || end - e.data < e.packed)
     s.refuse_at("WP-FMT-003", e.local,
