@@ -126,7 +126,7 @@ class Parser {
       Decimal d;
       const char* const field = text + cursor_.at;
       const char* const stop = plain ? read_decimal(field, d) : nullptr;
-      if (stop && (*stop == delimiter || *stop == '\n')) {
+      if (stop && (*stop == delimiter || *stop == '\n' || *stop == '\r')) {
         cursor_.at = static_cast<std::size_t>(stop - text);
         const std::uint8_t bit = d.is_integer ? seen::integer : seen::real;
         if (bits[c] == bit)  // nearly always
