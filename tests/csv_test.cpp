@@ -24,6 +24,7 @@ TEST_F(Csv, KeepsIntegersAndTurnsTheRestToFloats) {
   EXPECT_EQ(mixed.dtype(), wp::f64);
   EXPECT_EQ(mixed.to_vector<double>(), (std::vector<double>{1, 2, 3, 4.5}));
   EXPECT_EQ(wp::load(write("t.csv", "9223372036854775808\n")).dtype(), wp::f64);
+  EXPECT_TRUE(std::signbit(wp::load(write("t.csv", "-0\n1\n")).to_vector<double>()[0]));  // no i64
   EXPECT_EQ(wp::load(write("t.csv", "0.1,1e-320,-0.0,inf,-Infinity")).to_vector<double>(),
             (std::vector<double>{0.1, 1e-320, -0.0, HUGE_VAL, -HUGE_VAL}));
 }

@@ -44,8 +44,9 @@ Number parse_number(std::string_view text) {
   const char* const last = first + text.size();
   if (*first == '+' && text.size() > 1 && text[1] != '-' && text[1] != '+') ++first;
   if (const auto [end, error] = std::from_chars(first, last, n.integer); end == last && error == std::errc()) {
-    n.kind = FieldKind::integer;
-    n.real = static_cast<double>(n.integer);
+    const bool minus_zero = n.integer == 0 && *first == '-';  // i64 has none
+    n.kind = minus_zero ? FieldKind::real : FieldKind::integer;
+    n.real = minus_zero ? -0.0 : static_cast<double>(n.integer);
     return n;
   }
   const auto [end, error] = fast_float::from_chars(first, last, n.real);

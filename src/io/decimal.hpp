@@ -90,7 +90,7 @@ inline const char* read_decimal(const char* p, Decimal& out) noexcept {
     exponent += down ? -power : power;
     whole = false;
   }
-  if (whole) {
+  if (whole && !(negative && m == 0)) {  // i64 has no -0
     if (m > static_cast<std::uint64_t>(INT64_MAX)) return nullptr;
     out.is_integer = true;
     out.integer = negative ? -static_cast<std::int64_t>(m) : static_cast<std::int64_t>(m);

@@ -136,7 +136,7 @@ class Reader {
     const char* const stop = read_decimal(start, d);
     if (stop && (*stop == ' ' || *stop == '\n' || (*stop == 0 && stop == text_.data() + text_.size()))) {
       at_ += static_cast<std::size_t>(stop - start);
-      return d.is_integer ? (d.integer == 0 && *start == '-' ? -0.0 : static_cast<double>(d.integer)) : d.real;
+      return d.is_integer ? static_cast<double>(d.integer) : d.real;
     }
     const std::string_view t = token();
     const Number n = parse_number(t);
@@ -151,7 +151,7 @@ class Reader {
     if (header_.value == Value::integer) {
       const std::string_view t = token();
       const Number n = parse_number(t);
-      if (n.kind != FieldKind::integer) bad(say("'", excerpt(t), "' is not an integer that fits i64."));
+      if (n.kind != FieldKind::integer && t != "-0") bad(say("'", excerpt(t), "' is not an integer that fits i64."));
       at_ += t.size();
       e.integer = n.integer;
       return;
