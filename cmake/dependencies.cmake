@@ -10,6 +10,7 @@ else()
   find_library(WP_GFORTRAN NAMES libgfortran.so.5 gfortran REQUIRED)  # the run-time library; no compiler needed
   set(WP_BLAS_LIBRARY ${WP_OPENBLAS} ${WP_GFORTRAN} m)
   add_compile_definitions(WP_STATIC_OPENBLAS)
+  set(WP_BLAS_GUARD -Wl,-u,__wrap_zgemv_)
   foreach(routine cgemv_ chemv_ ctrsv_ zgemv_ zhemv_ ztrsv_)  # src/kernels/blas_guard.cpp
     list(APPEND WP_BLAS_GUARD -Wl,--wrap=${routine})
   endforeach()
