@@ -1,6 +1,7 @@
 # Debian packages only; nothing is downloaded.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(ZLIB REQUIRED)
 find_library(WP_SLEEF sleef REQUIRED)
 if(WP_BLAS)
   set(WP_BLAS_LIBRARY ${WP_BLAS})
@@ -9,5 +10,8 @@ else()
   find_library(WP_GFORTRAN NAMES libgfortran.so.5 gfortran REQUIRED)  # the run-time library; no compiler needed
   set(WP_BLAS_LIBRARY ${WP_OPENBLAS} ${WP_GFORTRAN} m)
   add_compile_definitions(WP_STATIC_OPENBLAS)
+  foreach(routine cgemv_ chemv_ ctrsv_ zgemv_ zhemv_ ztrsv_)  # src/kernels/blas_guard.cpp
+    list(APPEND WP_BLAS_GUARD -Wl,--wrap=${routine})
+  endforeach()
 endif()
-set(WP_LIBRARIES fmt::fmt-header-only ${WP_SLEEF} ${WP_BLAS_LIBRARY} quadmath Threads::Threads)  # quadmath comes with g++
+set(WP_LIBRARIES fmt::fmt-header-only ZLIB::ZLIB ${WP_SLEEF} ${WP_BLAS_LIBRARY} quadmath Threads::Threads)  # quadmath comes with g++

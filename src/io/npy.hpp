@@ -1,22 +1,16 @@
 // NumPy's .npy: magic, version, header (a Python dict literal), data.
 #pragma once
 #include "io/format.hpp"
+#include "io/stored.hpp"
 
 namespace wp::io {
 
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
-struct NpyHeader {
-  DType dtype = f64;
-  bool big_endian = false, fortran = false;
-  Dims shape;
-  std::uint64_t data = 0;   // offset of the first element
-  std::uint64_t bytes = 0;  // of the elements
-};
 // Checks everything the header says against itself and against the file's size. Throws FormatError.
-NpyHeader read_npy_header(const Source& source);
-// Magic, version, header, padded so that the data starts at a multiple of 64 bytes.
-std::string npy_header(DType dtype, const Dims& shape);
+Stored read_npy_header(const Part& source);
+// Magic, version, header, padded so that the data starts at a multiple of 64 bytes, at `least` or behind it.
+std::string npy_header(DType dtype, const Dims& shape, std::size_t least = 0);
 
 Tensor read_npy(const Source& source, const LoadOptions& options);
 void write_npy(Sink& sink, const Tensor& t, const SaveOptions& options);

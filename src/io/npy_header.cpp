@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include "io/npy.hpp"
 
@@ -52,11 +51,11 @@ std::string_view why_not(std::string_view code) {
 // A parser for the part of Python's literals that headers use. `base` is the file offset of the text.
 class Literal {
  public:
-  Literal(const Source& source, std::string_view text, std::uint64_t base)
+  Literal(const Part& source, std::string_view text, std::uint64_t base)
       : source_(source), text_(text), base_(base) {}
 
-  NpyHeader dictionary() {
-    NpyHeader h;
+  Stored dictionary() {
+    Stored h;
     unsigned seen = 0;
     expect('{', "the header must be a Python dict");
     while (!accept('}')) {
@@ -129,6 +128,7 @@ class Literal {
              !__builtin_add_overflow(n, std::int64_t{text_[at_] - '0'}, &n);
     if (at_ == start)
       bad(start, say("a length must be a whole number; found '", excerpt(text_.substr(start, 16)), "'"));
+    if (text_[start] == '0' && at_ > start + 1) bad(start, "a length does not begin with 0");
     if (!fits) bad(start, say("length ", excerpt(text_.substr(start, at_ - start)), " is beyond 2^63 - 1"));
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
     return n;
@@ -147,7 +147,7 @@ class Literal {
     }
     return shape;
   }
-  void descr(NpyHeader& h) {
+  void descr(Stored& h) {
     const std::size_t start = skip();
     if (start < text_.size() && (text_[start] == '[' || text_[start] == '('))
       bad(start, "the dtype is a record of several fields; save each field as its own array", "WP-FMT-004");
@@ -169,13 +169,13 @@ class Literal {
     bad(start, say("dtype '", excerpt(text), "' cannot be read: ", why_not(code)), "WP-FMT-004");
   }
 
-  const Source& source_;
+  const Part& source_;
   std::string_view text_;
   std::uint64_t base_;
   std::size_t at_ = 0;
 };
 
-[[noreturn]] void wrong_size(const Source& s, const NpyHeader& h, std::string promised, bool more) {
+[[noreturn]] void wrong_size(const Part& s, const Stored& h, std::string promised, bool more) {
   std::string holds = bytes_text(static_cast<double>(s.size()));
   if (holds == promised) {
     promised = say(h.data + h.bytes, " bytes");
@@ -185,33 +185,24 @@ class Literal {
   if (more)
     refuse<FormatError>(
         "WP-FMT-003",
-        say("'", s.path(), "' promises ", promised, " but holds ", holds, ": ", s.size() - h.data - h.bytes,
+        say(s.title(), " promises ", promised, " but holds ", holds, ": ", s.size() - h.data - h.bytes,
             " bytes follow the array", where, "."),
         "Several arrays in one file are not read, nor is a file whose header lies. Nothing was read.");
   refuse<FormatError>(
       "WP-FMT-003",
-      say("'", s.path(), "' promises ", promised, " but holds ", holds, ": truncated or not an npy file", where, "."),
+      say(s.title(), " promises ", promised, " but holds ", holds, ": truncated or not an npy file", where, "."),
       "Nothing was read.");
 }
 
-void check_size(const Source& s, NpyHeader& h) {
-  // A length of 0 makes the product 0; the other lengths must still be a product that exists, as in Tensor.
-  std::uint64_t bytes = size_of(h.dtype);
-  bool overflow = false, zero = false;
-  for (const std::int64_t n : h.shape) {
-    zero |= n == 0;
-    overflow |= __builtin_mul_overflow(bytes, n == 0 ? 1U : static_cast<std::uint64_t>(n), &bytes);
-  }
-  overflow |= bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / 2;
-  if (overflow) wrong_size(s, h, "more than 4 EiB", false);
-  h.bytes = zero ? 0 : bytes;
+void check_size(const Part& s, Stored& h) {
+  if (!bytes_of(h.dtype, h.shape, h.bytes)) wrong_size(s, h, "more than 4 EiB", false);
   if (h.bytes == s.size() - h.data) return;
   wrong_size(s, h, bytes_text(static_cast<double>(h.data + h.bytes)), h.bytes < s.size() - h.data);
 }
 
 }  // namespace
 
-NpyHeader read_npy_header(const Source& s) {
+Stored read_npy_header(const Part& s) {
   unsigned char head[12] = {};
   const std::size_t have = std::min<std::size_t>(sizeof head, s.size());
   s.read(0, head, have);
@@ -238,13 +229,14 @@ NpyHeader read_npy_header(const Source& s) {
                     " follow: truncated or not an npy file."));
   std::string text(static_cast<std::size_t>(length), '\0');
   s.read(base, text.data(), text.size());
-  NpyHeader h = Literal(s, text, base).dictionary();
+  Stored h = Literal(s, text, base).dictionary();
   h.data = base + length;
   check_size(s, h);
+  h.data += s.base();
   return h;
 }
 
-std::string npy_header(DType dtype, const Dims& shape) {
+std::string npy_header(DType dtype, const Dims& shape, std::size_t least) {
   std::string_view code;
   for (const Code& c : codes)
     if (c.dtype == dtype) code = c.code;
@@ -258,6 +250,7 @@ std::string npy_header(DType dtype, const Dims& shape) {
   const bool large = text.size() + 128 > 0xffff;
   const std::size_t base = large ? 12 : 10;
   text.append(63 - (base + text.size()) % 64, ' ');
+  if (base + text.size() + 1 < least) text.append(least - base - text.size() - 1, ' ');
   text += '\n';
   std::string out(npy_magic);
   out += large ? '\2' : '\1';
