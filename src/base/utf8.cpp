@@ -5,7 +5,7 @@
 namespace wp {
 namespace {
 
-// The length of the UTF-8 sequence at the front; 0: none.
+// The length of the UTF-8 sequence at the front (Unicode 15, table 3-7); 0: none.
 std::size_t sequence(std::string_view s) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   const std::size_t n = byte(0) < 0x80 ? 1 : byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : byte(0) >= 0xc2 ? 2 : 0;
@@ -18,6 +18,15 @@ std::size_t sequence(std::string_view s) {
 }
 
 }  // namespace
+
+bool valid_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t n = sequence(text);
+    if (n == 0) return false;
+    text.remove_prefix(n);
+  }
+  return true;
+}
 
 std::string clean_utf8(std::string_view text, bool lines) {
   std::string out;
