@@ -17,8 +17,9 @@ enum class CheckLevel : std::uint8_t { off, escape, warn, raise };
 CheckLevel parse_check_level(std::string_view text);
 std::string_view name(CheckLevel level) noexcept;
 
-class Observer;    // ops/dispatch.hpp
-struct ScopeName;  // an interned path; lives as long as the process
+class Observer;       // ops/dispatch.hpp
+class SummaryWriter;  // wellposed/summary.hpp
+struct ScopeName;     // an interned path; lives as long as the process
 
 // The op that runs, and the line that asked for it.
 struct Running {
@@ -40,6 +41,7 @@ struct Context {
   bool saw_nonfinite = false;  // set by every op whose loop meets a result that is not finite
   Listener* listeners = nullptr;
   const Running* running = nullptr;
+  SummaryWriter* summaries = nullptr;  // the innermost writer
   const Running* rule = nullptr;  // the op whose derivative is computed: its line is the line of every op of the rule
 };
 // This thread's context; the thread pool hands the caller's to its workers.

@@ -59,6 +59,9 @@ std::string say(const Parts&... parts) {
 std::string bytes_text(double bytes);                       // "1.5 GiB"
 std::string plural(std::int64_t n, std::string_view word);  // "1 element", "3 elements"
 std::string kinds_text(Kinds k);                            // "real floating-point"
+bool valid_utf8(std::string_view text) noexcept;
+// What is not UTF-8 and control characters (but ends of lines and tabs, if `lines`) as U+FFFD.
+std::string clean_utf8(std::string_view text, bool lines = true);
 // JSON string with quotes and escapes, and a list of them.
 std::string json_quote(std::string_view s);
 std::string json_list(const std::vector<std::string>& all);

@@ -191,31 +191,6 @@ std::size_t chosen_one(const Source& source, const std::vector<std::string>& hav
   return all[0];
 }
 
-// Unicode 15, table 3-7: well-formed UTF-8 byte sequences.
-bool valid_utf8(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t k) {
-      return static_cast<unsigned char>(i + k < text.size() ? text[i + k] : 0);
-    };
-    const unsigned first = byte(0);
-    const std::size_t more = first < 0x80   ? 0
-                             : first < 0xc2 ? 9
-                             : first < 0xe0 ? 1
-                             : first < 0xf0 ? 2
-                             : first < 0xf5 ? 3
-                                            : 9;
-    if (more == 9) return false;
-    for (std::size_t k = 1; k <= more; ++k)
-      if ((byte(k) & 0xc0) != 0x80) return false;
-    const unsigned second = byte(1);
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-        (first == 0xf4 && second > 0x8f))
-      return false;
-    i += more + 1;
-  }
-  return true;
-}
-
 std::pair<std::string, std::string> split_target(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || access(text.c_str(), F_OK) == 0) return {text, ""};

@@ -40,7 +40,6 @@ std::vector<std::size_t> chosen(const Source& source, const std::vector<std::str
 // The position of the only one, or of the one that was asked for.
 std::size_t chosen_one(const Source& source, const std::vector<std::string>& have,
                        const std::vector<std::string>& asked);
-bool valid_utf8(std::string_view text) noexcept;
 // "weights.npz:w": the file and the array of it. The name is empty if a file has the whole text as its name.
 std::pair<std::string, std::string> split_target(const std::string& text);
 void refuse_names(const SaveOptions& options, std::string_view format);  // column names outside of tables

@@ -91,8 +91,9 @@ std::string svg(const Chart& chart) {
     out += words(across(1) - 4, y - 4, "end", l.name, "fill=\"#cf222e\"");
   }
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    out += drawn(chart.series[i], frame, colours[i % colours.size()]);
-    if (chart.series.size() > 1)
+    const bool named = !chart.series[i].name.empty();  // those without a name belong together
+    out += drawn(chart.series[i], frame, colours[named ? i % colours.size() : 0]);
+    if (named && chart.series.size() > 1)
       out += words(across(0) + 8, kTop + 14 * static_cast<double>(i + 1), "start", chart.series[i].name,
                    say("fill=\"", colours[i % colours.size()], "\""));
   }

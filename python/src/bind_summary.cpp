@@ -1,0 +1,140 @@
+// Summaries for TensorBoard, and the reader of event files.
+#include "bind.hpp"
+#include "wellposed/events.hpp"
+#include "wellposed/summary.hpp"
+
+namespace wp::python {
+namespace {
+
+SummaryAt at(std::optional<std::int64_t> step, bool scoped) {
+  return {step, scoped};
+}
+
+// with writer: …  The writers that were innermost before, of this thread.
+thread_local std::vector<SummaryWriter*> before;
+
+template <class Value>
+nb::dict series_of(const std::map<std::string, EventSeries<Value>>& all) {
+  nb::dict out;
+  for (const auto& [tag, s] : all) {
+    nb::dict one;
+    one["step"] = nb::cast(s.step);
+    one["wall_time"] = nb::cast(s.wall_time);
+    nb::list values;
+    for (const Value& v : s.value) {
+      if constexpr (std::is_same_v<Value, EventImages>) {
+        nb::list files;
+        for (const std::string& file : v.files) files.append(nb::bytes(file.data(), file.size()));
+        values.append(files);
+      } else if constexpr (std::is_same_v<Value, std::string>) {
+        values.append(nb::steal(PyUnicode_DecodeUTF8(v.data(), static_cast<Py_ssize_t>(v.size()), "replace")));
+      } else {
+        values.append(nb::cast(v));
+      }
+    }
+    one["value"] = values;
+    out[nb::steal(PyUnicode_DecodeUTF8(tag.data(), static_cast<Py_ssize_t>(tag.size()), "replace"))] = one;
+  }
+  return out;
+}
+
+void bind_writer(nb::module_& m) {
+  using W = SummaryWriter;
+  nb::class_<W>(m, "SummaryWriter", "One event file that TensorBoard reads, written by a thread of its own.")
+      .def(
+          "__init__",
+          [](W* self, std::string directory, std::string suffix, std::size_t most_bytes, double longest_wait,
+             double flush_seconds) {
+            unlocked([&](auto where) {
+              new (self) W(directory, {suffix, most_bytes, longest_wait, flush_seconds}, where);
+            });
+          },
+          nb::arg("directory"), nb::kw_only(), nb::arg("suffix") = "", nb::arg("most_bytes") = std::size_t{64} << 20,
+          nb::arg("longest_wait") = 0.01, nb::arg("flush_seconds") = 1.0)
+      .def(
+          "scalar",
+          [](W& w, std::string_view tag, nb::object value, std::optional<std::int64_t> step, bool scoped) {
+            const bool plain = PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr());
+            const double number = plain ? PyFloat_AsDouble(value.ptr()) : 0;
+            const Tensor tensor = plain ? Tensor() : as_tensor(value.ptr(), "scalar: value");
+            if (PyErr_Occurred()) throw ErrorIsSet();
+            unlocked([&](auto) {
+              plain ? w.scalar(tag, number, at(step, scoped)) : w.scalar(tag, tensor, at(step, scoped));
+            });
+          },
+          nb::arg("tag"), nb::arg("value"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true)
+      .def(
+          "histogram",
+          [](W& w, std::string_view tag, nb::object values, std::optional<std::int64_t> step, bool scoped,
+             std::int64_t bins) {
+            const Tensor x = as_tensor(values.ptr(), "histogram: values");
+            unlocked([&](auto) { w.histogram(tag, x, {step, scoped, bins}); });
+          },
+          nb::arg("tag"), nb::arg("values"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true,
+          nb::arg("bins") = 30)
+      .def(
+          "text",
+          [](W& w, std::string_view tag, std::string_view markdown, std::optional<std::int64_t> step, bool scoped) {
+            unlocked([&](auto) { w.text(tag, markdown, at(step, scoped)); });
+          },
+          nb::arg("tag"), nb::arg("markdown"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true)
+      .def(
+          "image",
+          [](W& w, std::string_view tag, nb::object image, std::optional<std::int64_t> step, bool scoped) {
+            const Tensor x = as_tensor(image.ptr(), "image: image");
+            unlocked([&](auto) { w.image(tag, x, at(step, scoped)); });
+          },
+          nb::arg("tag"), nb::arg("image"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true)
+      .def(
+          "diagnosis",
+          [](W& w, std::string_view tag, const linalg::Diagnosis& d, std::optional<std::int64_t> step, bool scoped) {
+            unlocked([&](auto) { w.diagnosis(tag, d, at(step, scoped)); });
+          },
+          nb::arg("tag"), nb::arg("diagnosis"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true)
+      .def("flush", [](W& w) { unlocked([&](auto) { w.flush(); }); })
+      .def("close", [](W& w) { unlocked([&](auto) { w.close(); }); })
+      .def_prop_ro("path", &W::path)
+      .def_prop_ro("written", &W::written)
+      .def_prop_ro("dropped", &W::dropped)
+      .def("__enter__",
+           [](nb::handle self) {
+             before.push_back(std::exchange(context().summaries, nb::cast<W*>(self)));
+             return nb::borrow(self);
+           })
+      .def("__exit__", [](W& w, nb::args) {
+        context().summaries = before.back();
+        before.pop_back();
+        unlocked([&](auto) { w.flush(); });
+      });
+}
+
+}  // namespace
+
+void bind_summary(nb::module_& m) {
+  bind_writer(m);
+  nb::class_<Events>(m, "Events", "What the event files of a run hold.")
+      .def_prop_ro("scalars", [](const Events& e) { return series_of(e.scalars); })
+      .def_prop_ro("histograms", [](const Events& e) { return series_of(e.histograms); })
+      .def_prop_ro("texts", [](const Events& e) { return series_of(e.texts); })
+      .def_prop_ro("images", [](const Events& e) { return series_of(e.images); })
+      .def_ro("records", &Events::records)
+      .def_prop_ro("damage",
+                   [](const Events& e) {
+                     nb::list all;
+                     for (const EventDamage& d : e.damage)
+                       all.append(nb::make_tuple(d.file, d.offset, d.bytes, d.reason));
+                     return all;
+                   })
+      .def("scalar", &Events::scalar, nb::arg("tag"))
+      .def("csv", &Events::csv)
+      .def("json", &Events::json);
+  m.def(
+      "read_events", [](std::string path) { return unlocked([&](auto) { return read_events(path); }); },
+      nb::arg("path"), "The event files below a folder, by run.");
+  m.def(
+      "events_page",
+      [](const std::map<std::string, Events>& runs, std::string_view title) { return events_page(runs, title); },
+      nb::arg("runs"), nb::arg("title") = "Events", "One HTML page with curves and histograms.");
+}
+
+}  // namespace wp::python

@@ -1,0 +1,115 @@
+#include "summary/event.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/text.hpp"
+#include "simd/crc.hpp"
+#include "summary/wire.hpp"
+
+namespace wp::summary {
+namespace {
+
+constexpr std::array<std::string_view, 4> plugins{"scalars", "histograms", "text", "images"};
+constexpr std::array<std::int64_t, 4> classes{1, 2, 2, 3};  // DataClass: scalar, tensor, tensor, blob sequence
+enum DataType : std::int64_t { dt_float = 1, dt_double = 2, dt_string = 7 };  // tensorflow/core/framework/types.proto
+
+Message tensor_of(DataType type, const std::vector<std::int64_t>& shape) {
+  Message dims, tensor;
+  for (const std::int64_t n : shape) {
+    Message dim;
+    if (n != 0) dim.integer(1, n);  // a field that has its default is not written
+    dims.message(2, dim);
+  }
+  tensor.integer(1, type);
+  tensor.message(2, dims);
+  return tensor;
+}
+
+std::string event_of(double wall_time, std::int64_t step, std::string_view tag, Plugin plugin,
+                     const Message& tensor) {
+  const auto p = static_cast<std::size_t>(plugin);
+  Message data, metadata, value, summary, event;
+  data.bytes(1, plugins[p]);
+  metadata.message(1, data);
+  metadata.integer(4, classes[p]);
+  value.bytes(1, tag);
+  value.message(8, tensor);
+  value.message(9, metadata);
+  summary.message(1, value);
+  event.real(1, wall_time);
+  if (step != 0) event.integer(2, step);
+  event.message(5, summary);
+  return event.text();
+}
+
+template <class T>
+std::string_view bytes_of(const T& v) {
+  return {reinterpret_cast<const char*>(&v), sizeof v};
+}
+
+}  // namespace
+
+std::string_view name(Plugin plugin) noexcept {
+  return plugins[static_cast<std::size_t>(plugin)];
+}
+
+std::string version_event(double wall_time) {
+  Message event;
+  event.real(1, wall_time);
+  event.bytes(3, "brain.Event:2");
+  return event.text();
+}
+
+std::string scalar_event(double wall_time, std::int64_t step, std::string_view tag, float value) {
+  Message tensor = tensor_of(dt_float, {});
+  tensor.bytes(4, bytes_of(value));
+  return event_of(wall_time, step, tag, Plugin::scalars, tensor);
+}
+
+std::string histogram_event(double wall_time, std::int64_t step, std::string_view tag,
+                            const std::vector<Bucket>& rows) {
+  static_assert(sizeof(Bucket) == 24);
+  Message tensor = tensor_of(dt_double, {static_cast<std::int64_t>(rows.size()), 3});
+  if (!rows.empty()) tensor.bytes(4, {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Bucket)});
+  return event_of(wall_time, step, tag, Plugin::histograms, tensor);
+}
+
+std::string text_event(double wall_time, std::int64_t step, std::string_view tag, std::string_view markdown) {
+  Message tensor = tensor_of(dt_string, {});
+  tensor.bytes(8, markdown);
+  return event_of(wall_time, step, tag, Plugin::text, tensor);
+}
+
+std::string image_event(double wall_time, std::int64_t step, std::string_view tag, std::int64_t width,
+                        std::int64_t height, const std::vector<std::string>& images) {
+  Message tensor = tensor_of(dt_string, {static_cast<std::int64_t>(images.size()) + 2});
+  tensor.bytes(8, std::to_string(width));
+  tensor.bytes(8, std::to_string(height));
+  for (const std::string& png : images) tensor.bytes(8, png);
+  return event_of(wall_time, step, tag, Plugin::images, tensor);
+}
+
+std::uint32_t masked_crc(std::string_view bytes) noexcept {
+  return std::rotr(simd::crc32c(bytes.data(), bytes.size()), 15) + 0xa282ead8U;
+}
+
+std::string record_of(std::string_view event) {
+  const std::uint64_t length = event.size();
+  std::string out;
+  out.reserve(event.size() + kRecordHead + kRecordTail);
+  out.append(bytes_of(length));
+  out.append(bytes_of(masked_crc(bytes_of(length))));
+  out.append(event);
+  out.append(bytes_of(masked_crc(event)));
+  return out;
+}
+
+std::string tag_of(std::string_view scope, std::string_view name) {
+  const std::string whole = scope.empty() ? std::string(name) : say(scope, '/', name);
+  const std::string clean = clean_utf8(whole, false);
+  return clean.empty() ? "unnamed" : clean;
+}
+
+}  // namespace wp::summary

@@ -1,0 +1,38 @@
+// Events as TensorBoard reads them: tensorflow/core/util/event.proto, framework/summary.proto and tensor.proto.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wellposed/tensor.hpp"
+
+namespace wp::summary {
+
+// Counts of values between edges, as the plugin `histograms` takes them: rows (left, right, count).
+struct Bucket {
+  double left, right, count;
+};
+
+enum class Plugin : std::uint8_t { scalars, histograms, text, images };
+std::string_view name(Plugin plugin) noexcept;
+
+// What an event says of one tag. Each function gives the serialised event.
+std::string version_event(double wall_time);
+std::string scalar_event(double wall_time, std::int64_t step, std::string_view tag, float value);
+std::string histogram_event(double wall_time, std::int64_t step, std::string_view tag,
+                            const std::vector<Bucket>& rows);
+std::string text_event(double wall_time, std::int64_t step, std::string_view tag, std::string_view markdown);
+// images: PNG files of one size.
+std::string image_event(double wall_time, std::int64_t step, std::string_view tag, std::int64_t width,
+                        std::int64_t height, const std::vector<std::string>& images);
+
+// As it stands in a file: length, masked CRC-32C of the length, the bytes, masked CRC-32C of the bytes.
+std::string record_of(std::string_view event);
+std::uint32_t masked_crc(std::string_view bytes) noexcept;
+inline constexpr std::size_t kRecordHead = 12, kRecordTail = 4;
+
+// A tag that every reader takes: valid UTF-8 without control characters (U+FFFD instead), not empty.
+std::string tag_of(std::string_view scope, std::string_view name);
+
+}  // namespace wp::summary

@@ -1,0 +1,62 @@
+// Values on their way to an event file, and the thread that takes them there.
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "summary/log.hpp"
+#include "wellposed/summary.hpp"
+
+namespace wp::summary {
+
+struct Text {
+  std::string markdown;
+};
+struct Image {
+  Tensor pixels;
+};
+struct Values {
+  Tensor tensor;
+  std::int64_t bins;
+};
+struct Item {
+  double wall_time;
+  std::int64_t step;
+  std::string tag;
+  std::variant<float, Values, Text, Image, linalg::Diagnosis> what;
+  std::size_t bytes;
+};
+
+class Queue {
+ public:
+  Queue(const std::string& directory, const SummaryOptions& options);
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  void add(Item item);
+  void flush();
+  void close();
+  const std::string& path() const noexcept { return log_.path(); }
+  std::int64_t written() const;
+  std::int64_t dropped() const;
+
+ private:
+  void run();
+  void write(std::vector<Item>& items);
+  void lost(std::int64_t records, int error);
+
+  const SummaryOptions options_;
+  Log log_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_, done_;
+  std::vector<Item> waiting_;
+  std::size_t bytes_ = 0;
+  std::int64_t given_ = 0, taken_ = 0, written_ = 0, dropped_ = 0;
+  bool urgent_ = false, closed_ = false, told_full_ = false, told_disk_ = false;
+  std::thread thread_;
+};
+
+}  // namespace wp::summary

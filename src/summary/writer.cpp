@@ -1,0 +1,161 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/moves.hpp"
+#include "summary/event.hpp"
+#include "summary/queue.hpp"
+#include "tensor/note.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp {
+
+// A process that was forked has neither the thread nor, for certain, the locks of the queue: it leaves that queue
+// alone and begins its own.
+struct SummaryWriter::State {
+  std::string directory;
+  SummaryOptions options;
+  std::mutex making;
+  std::atomic<pid_t> owner{0};
+  std::atomic<summary::Queue*> queue{nullptr};
+
+  State(std::string d, SummaryOptions o) : directory(std::move(d)), options(std::move(o)) { begin(); }
+  ~State() {
+    if (owner == getpid()) delete queue.load();
+  }
+  void begin() {
+    queue = new summary::Queue(directory, options);
+    owner = getpid();
+  }
+  summary::Queue& mine() {
+    if (owner != getpid()) [[unlikely]] {
+      const std::lock_guard lock(making);
+      if (owner != getpid()) begin();
+    }
+    return *queue;
+  }
+
+  void add(std::string_view tag, const SummaryAt& at, std::size_t bytes, decltype(summary::Item::what) what) {
+    const Context& here = context();
+    const std::chrono::duration<double> time = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t step = at.step.value_or(here.step < 0 ? 0 : here.step);
+    mine().add({time.count(), step, summary::tag_of(at.scoped ? current_scope() : std::string(), tag),
+                std::move(what), bytes + tag.size() + sizeof(summary::Item)});
+  }
+};
+
+namespace {
+
+// What the writer's thread may look at later: memory of others may change.
+Tensor kept(const Tensor& x) {
+  const Unseen unseen;
+  return x.node()->borrowed ? astype(x, x.dtype(), {.copy = true}) : x;
+}
+
+// [n, h, w, c] of bytes.
+Tensor pixels_of(const Tensor& x) {
+  const Unseen unseen;
+  Tensor p = x;
+  if (p.ndim() == 2) p = expand_dims(p, {.axis = -1});
+  if (p.ndim() == 3) p = expand_dims(p, {.axis = 0});
+  const std::int64_t c = p.ndim() == 4 ? p.shape(3) : 0;
+  if ((c != 1 && c != 3 && c != 4) || p.size() == 0)
+    raise<ShapeError>(
+        "WP-SHP-001", "SummaryWriter::image",
+        say("an image has the shape [h, w], [h, w, c] or [n, h, w, c] with c = 1, 3 or 4, none of them 0; got ",
+            x.shape(), "."));
+  if (p.dtype() == u8) return contiguous(kept(p));
+  if (!is(p.dtype(), kinds::real_floating))
+    raise<DtypeError>("WP-DTP-001", "SummaryWriter::image",
+                      say("an image holds u8, or real numbers 0 … 1; got ", x.dtype(), "."));
+  const Tensor lit = where(isnan(p), 0.0, clip(p, 0.0, 1.0));
+  return contiguous(astype(round(lit * 255.0), u8));
+}
+
+}  // namespace
+
+SummaryWriter::SummaryWriter(const std::string& directory, const SummaryOptions& options, std::source_location)
+    : state_(std::make_shared<State>(directory, options)) {}
+SummaryWriter::~SummaryWriter() = default;
+SummaryWriter::SummaryWriter(SummaryWriter&&) noexcept = default;
+SummaryWriter& SummaryWriter::operator=(SummaryWriter&&) noexcept = default;
+
+void SummaryWriter::scalar(std::string_view tag, double value, const SummaryAt& at) {
+  state_->add(tag, at, 0, static_cast<float>(value));
+}
+void SummaryWriter::scalar(std::string_view tag, const Tensor& value, const SummaryAt& at) {
+  if (value.size() != 1 || is_complex(value.dtype()))
+    raise<ShapeError>("WP-SHP-001", "SummaryWriter::scalar",
+                      say("a scalar is one real number; got ", value.dtype(), ' ', value.shape(), "."),
+                      "Use histogram for many.");
+  scalar(tag, value_at(value, 0).real(), at);
+}
+void SummaryWriter::histogram(std::string_view tag, const Tensor& values, const HistogramAt& at) {
+  if (at.bins < 1 || at.bins > 1 << 20)
+    raise<ArgumentError>("WP-ARG-001", "SummaryWriter::histogram", say("bins must be 1 to 2^20; got ", at.bins, "."));
+  state_->add(tag, {at.step, at.scoped}, static_cast<std::size_t>(values.size()) * size_of(values.dtype()),
+              summary::Values{kept(values), at.bins});
+}
+void SummaryWriter::histograms(const std::vector<std::pair<std::string, Tensor>>& named, const HistogramAt& at) {
+  for (const auto& [name, values] : named) histogram(name, values, at);
+}
+void SummaryWriter::text(std::string_view tag, std::string_view markdown, const SummaryAt& at) {
+  state_->add(tag, at, markdown.size(), summary::Text{clean_utf8(markdown)});
+}
+void SummaryWriter::image(std::string_view tag, const Tensor& image, const SummaryAt& at) {
+  Tensor pixels = pixels_of(image);
+  state_->add(tag, at, static_cast<std::size_t>(pixels.size()), summary::Image{std::move(pixels)});
+}
+void SummaryWriter::diagnosis(std::string_view tag, const linalg::Diagnosis& diagnosis, const SummaryAt& at) {
+  state_->add(tag, at, 0, diagnosis);
+}
+
+void SummaryWriter::flush() {
+  state_->mine().flush();
+}
+void SummaryWriter::close() {
+  state_->mine().close();
+}
+std::string SummaryWriter::path() const {
+  return state_->mine().path();
+}
+std::int64_t SummaryWriter::written() const {
+  return state_->mine().written();
+}
+std::int64_t SummaryWriter::dropped() const {
+  return state_->mine().dropped();
+}
+
+namespace summary {
+
+SummaryWriter* innermost() noexcept {
+  return context().summaries;
+}
+void scalar(std::string_view tag, double value, const SummaryAt& at) {
+  if (SummaryWriter* const w = innermost()) w->scalar(tag, value, at);
+}
+void scalar(std::string_view tag, const Tensor& value, const SummaryAt& at) {
+  if (SummaryWriter* const w = innermost()) w->scalar(tag, value, at);
+}
+void histogram(std::string_view tag, const Tensor& values, const HistogramAt& at) {
+  if (SummaryWriter* const w = innermost()) w->histogram(tag, values, at);
+}
+void histograms(const std::vector<std::pair<std::string, Tensor>>& named, const HistogramAt& at) {
+  if (SummaryWriter* const w = innermost()) w->histograms(named, at);
+}
+void text(std::string_view tag, std::string_view markdown, const SummaryAt& at) {
+  if (SummaryWriter* const w = innermost()) w->text(tag, markdown, at);
+}
+void image(std::string_view tag, const Tensor& image, const SummaryAt& at) {
+  if (SummaryWriter* const w = innermost()) w->image(tag, image, at);
+}
+void diagnosis(std::string_view tag, const linalg::Diagnosis& diagnosis, const SummaryAt& at) {
+  if (SummaryWriter* const w = innermost()) w->diagnosis(tag, diagnosis, at);
+}
+
+}  // namespace summary
+}  // namespace wp

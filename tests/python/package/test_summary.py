@@ -1,0 +1,140 @@
+"""Summaries, read by the real TensorBoard and compared with protobuf's own encoding."""
+import math
+
+import numpy as np
+import pytest
+
+import wellposed as wp
+
+accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
+from tensorboard.compat.proto import event_pb2
+from tensorboard.data import provider as base
+from tensorboard.util import tensor_util
+
+
+@pytest.fixture
+def log(tmp_path):
+    writer = wp.SummaryWriter(str(tmp_path))
+    yield writer
+    writer.close()
+
+
+def fill(writer):
+    for step in range(5):
+        writer.scalar("loss", 1 / (step + 1), step)
+    writer.histogram("weights", np.arange(10.0), 3, bins=5)
+    writer.text("note", "**bold** µ", 1)
+    writer.image("picture", np.linspace(0, 1, 12).reshape(3, 4), 2)
+    writer.image("pictures", np.zeros((2, 5, 6, 3), np.uint8), 2)
+    writer.flush()
+
+
+def records(path):
+    data = open(path, "rb").read()
+    at = 0
+    while at < len(data):
+        length = int.from_bytes(data[at:at + 8], "little")
+        yield data[at + 12:at + 12 + length]
+        at += 16 + length
+
+
+def test_every_record_is_byte_for_byte_what_protobuf_writes(log):
+    fill(log)
+    seen = 0
+    for record in records(log.path):
+        event = event_pb2.Event()
+        event.ParseFromString(record)
+        assert event.SerializeToString(deterministic=True) == record
+        seen += 1
+    assert seen == 1 + log.written
+
+
+def test_the_accumulator_of_tensorboard_reads_every_kind(log, tmp_path):
+    fill(log)
+    events = accumulator.EventAccumulator(str(tmp_path), size_guidance={"tensors": 0})
+    events.Reload()
+    assert events.file_version == 2.0
+    assert set(events.Tags()["tensors"]) == {"loss", "weights", "note", "picture", "pictures"}
+    losses = events.Tensors("loss")
+    assert [e.step for e in losses] == [0, 1, 2, 3, 4]
+    assert [tensor_util.make_ndarray(e.tensor_proto).item() for e in losses] == [np.float32(1 / (k + 1)) for k in range(5)]
+    rows = tensor_util.make_ndarray(events.Tensors("weights")[0].tensor_proto)
+    assert rows.shape == (5, 3) and rows[:, 2].tolist() == [2, 2, 2, 2, 2] and rows[0, 0] == 0 and rows[-1, 1] == 9
+    assert tensor_util.make_ndarray(events.Tensors("note")[0].tensor_proto).item().decode() == "**bold** µ"
+    width, height, picture = tensor_util.make_ndarray(events.Tensors("picture")[0].tensor_proto)
+    assert (width, height) == (b"4", b"3") and picture.startswith(b"\x89PNG")
+    for tag, plugin in (("loss", "scalars"), ("weights", "histograms"), ("note", "text"), ("picture", "images")):
+        assert events.SummaryMetadata(tag).plugin_data.plugin_name == plugin
+
+
+def test_the_data_provider_of_tensorboard_gives_scalars_tensors_and_blobs(log, tmp_path):
+    fill(log)
+    multiplexer = plugin_event_multiplexer.EventMultiplexer()
+    multiplexer.AddRunsFromDirectory(str(tmp_path))
+    multiplexer.Reload()
+    source = data_provider.MultiplexerDataProvider(multiplexer, str(tmp_path))
+    some = {"experiment_id": "e", "downsample": 100}
+    scalars = source.read_scalars(plugin_name="scalars", **some)
+    assert [p.value for p in scalars["."]["loss"]] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5])
+    assert source.read_tensors(plugin_name="histograms", **some)["."]["weights"][0].numpy.shape == (5, 3)
+    assert source.read_tensors(plugin_name="text", **some)["."]["note"]
+    assert len(source.read_blob_sequences(plugin_name="images", **some)["."]["pictures"][0].values) == 4
+
+
+def test_the_pictures_are_what_was_given(log):
+    pixels = np.random.default_rng(1).integers(0, 256, (4, 7, 3), dtype=np.uint8)
+    log.image("x", pixels, 0)
+    log.flush()
+    png = wp.read_events(log.path)[""].images["x"]["value"][0][0]
+    import struct
+    import zlib
+    at, data = 8, b""
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at:at + 8])
+        body = png[at + 8:at + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", png[at + 8 + length:at + 12 + length])[0]
+        data += body if kind == b"IDAT" else b""
+        at += 12 + length
+    rows = np.frombuffer(zlib.decompress(data), np.uint8).reshape(4, 1 + 21)
+    assert not rows[:, 0].any() and (rows[:, 1:].reshape(4, 7, 3) == pixels).all()
+
+
+def test_the_reader_gives_back_what_was_written(log):
+    fill(log)
+    events = wp.read_events(log.path)[""]
+    assert events.scalar("loss").tolist() == [[k, float(np.float32(1 / (k + 1)))] for k in range(5)]
+    assert events.texts["note"]["value"] == ["**bold** µ"]
+    assert events.damage == []
+    assert events.csv().splitlines()[0] == "tag,step,wall_time,value"
+    with pytest.raises(ValueError, match="loss"):
+        events.scalar("los")
+
+
+def test_inside_with_the_writer_scopes_name_the_tags(tmp_path):
+    with wp.SummaryWriter(str(tmp_path)) as writer, wp.scope("layer1"):
+        writer.histogram("output", [1.0, math.nan], 0)
+    events = wp.read_events(str(tmp_path))[""]
+    assert list(events.histograms) == ["layer1/output"]
+    assert events.scalars["layer1/output/nonfinite"]["value"] == [1.0]
+
+
+def test_files_of_tensorflows_old_form_are_read(tmp_path):
+    from tensorboard.compat.proto import summary_pb2
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    writer = EventFileWriter(str(tmp_path))
+    value = summary_pb2.Summary.Value(tag="old", simple_value=2.5)
+    histogram = summary_pb2.HistogramProto(min=-1, max=2, num=3, bucket_limit=[0.0, 1.0, 2.0], bucket=[1, 0, 2])
+    both = summary_pb2.Summary(value=[value, summary_pb2.Summary.Value(tag="h", histo=histogram)])
+    writer.add_event(event_pb2.Event(wall_time=1.0, step=4, summary=both))
+    writer.close()
+    events = wp.read_events(str(tmp_path))[""]
+    assert events.scalars["old"] == {"step": [4], "wall_time": [1.0], "value": [2.5]}
+    assert events.histograms["h"]["value"][0].tolist() == [[-1.0, 0.0, 1.0], [1.0, 2.0, 2.0]]
+
+
+def test_the_page_has_every_curve_and_loads_nothing(log):
+    fill(log)
+    page = wp.events_page(wp.read_events(log.path), "a <title>")
+    assert "a &lt;title&gt;" in page and page.count("<svg") == 2 and "<script" not in page
+    assert "data:image/png;base64," in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
