@@ -3,6 +3,7 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wellposed/tensor.hpp"
@@ -32,6 +33,13 @@ struct LoadOptions {
 // was read), OutOfMemory.
 Tensor load(const std::string& path, const LoadOptions& options = {},
             std::source_location where = std::source_location::current());
+
+// Several arrays with their names, in the order of the file.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+// All arrays of a file: a table's columns, each of its own dtype (bool, i64, or f64, which missing values make it);
+// the array of an .npy file has no name.
+NamedTensors load_all(const std::string& path, const LoadOptions& options = {},
+                      std::source_location where = std::source_location::current());
 
 struct SaveOptions {
   std::vector<std::string> names = {};  // .csv, .tsv: a header, one name per column

@@ -60,6 +60,9 @@ struct Table {
 };
 // delimiter 0: options.delimiter, or detected.
 Table read_csv(const Source& source, const LoadOptions& options, char delimiter);
+// Every column as an array of its own: bool, i64 or f64. Without a header they are called column_0, column_1, ….
+NamedTensors read_columns(const Source& source, const LoadOptions& options, char delimiter);
+std::unique_ptr<Blocks> csv_blocks(std::shared_ptr<const Source> source, const BlockOptions& options, char delimiter);
 void write_csv(Sink& sink, const Tensor& t, const SaveOptions& options, char delimiter);
 
 }  // namespace wp::io

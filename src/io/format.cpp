@@ -10,12 +10,33 @@
 namespace wp::io {
 namespace {
 
+using OwnedBlocks = std::vector<std::unique_ptr<Blocks>>;
+
+OwnedBlocks one(std::unique_ptr<Blocks> blocks) {
+  OwnedBlocks out;
+  out.push_back(std::move(blocks));
+  return out;
+}
+
 constexpr std::array table{
-    Format{".npy", npy_magic, read_npy, write_npy},
+    Format{".npy", npy_magic, read_npy,
+           [](const Source& s, const LoadOptions& o) {
+             return NamedTensors{{"", read_npy(s, o)}};
+           },
+           [](std::shared_ptr<const Source> s, const BlockOptions&) {
+             const Stored header = read_npy_header(*s);
+             return one(stored_blocks(std::move(s), "", header));
+           },
+           write_npy},
     Format{".csv", "", [](const Source& s, const LoadOptions& o) { return read_csv(s, o, 0).values; },
+           [](const Source& s, const LoadOptions& o) { return read_columns(s, o, 0); },
+           [](std::shared_ptr<const Source> s, const BlockOptions& o) { return one(csv_blocks(std::move(s), o, 0)); },
            [](Sink& s, const Tensor& t, const SaveOptions& o) { write_csv(s, t, o, ','); }},
-    Format{".tsv", "", [](const Source& s, const LoadOptions& o) { return read_csv(s, o, '\t').values; },
-           [](Sink& s, const Tensor& t, const SaveOptions& o) { write_csv(s, t, o, '\t'); }},
+    Format{
+        ".tsv", "", [](const Source& s, const LoadOptions& o) { return read_csv(s, o, '\t').values; },
+        [](const Source& s, const LoadOptions& o) { return read_columns(s, o, '\t'); },
+        [](std::shared_ptr<const Source> s, const BlockOptions& o) { return one(csv_blocks(std::move(s), o, '\t')); },
+        [](Sink& s, const Tensor& t, const SaveOptions& o) { write_csv(s, t, o, '\t'); }},
 };
 
 // Errors inside name the function and the user's line.
@@ -59,6 +80,17 @@ const Format* format_by_magic(const Source& source) {
   return nullptr;
 }
 
+const Format& format_for(const Source& source) {
+  const Format* format = format_of(source.path());
+  if (!format) format = format_by_magic(source);
+  if (!format)
+    refuse<FormatError>("WP-FMT-001",
+                        say("'", source.path(), "' does not end in one of ", endings_text(),
+                            ", and its first bytes are of none of them."),
+                        "Give the file the ending of its format. Nothing was read.");
+  return *format;
+}
+
 std::string endings_text() {
   std::string out;
   for (const Format& f : table) out += say(out.empty() ? "" : ", ", f.ending);
@@ -72,14 +104,13 @@ namespace wp {
 Tensor load(const std::string& path, const LoadOptions& options, std::source_location where) {
   const io::Calling here("load", where);
   const io::Source source(path);
-  const io::Format* format = io::format_of(path);
-  if (!format) format = io::format_by_magic(source);
-  if (!format)
-    refuse<FormatError>(
-        "WP-FMT-001",
-        say("'", path, "' does not end in one of ", io::endings_text(), ", and its first bytes are of none of them."),
-        "Give the file the ending of its format. Nothing was read.");
-  return format->read(source, options);
+  return io::format_for(source).read(source, options);
+}
+
+NamedTensors load_all(const std::string& path, const LoadOptions& options, std::source_location where) {
+  const io::Calling here("load_all", where);
+  const io::Source source(path);
+  return io::format_for(source).read_all(source, options);
 }
 
 void save(const std::string& path, const In& x, const SaveOptions& options, std::source_location where) {

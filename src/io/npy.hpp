@@ -1,20 +1,14 @@
 // NumPy's .npy: magic, version, header (a Python dict literal), data.
 #pragma once
 #include "io/format.hpp"
+#include "io/stored.hpp"
 
 namespace wp::io {
 
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
-struct NpyHeader {
-  DType dtype = f64;
-  bool big_endian = false, fortran = false;
-  Dims shape;
-  std::uint64_t data = 0;   // offset of the first element
-  std::uint64_t bytes = 0;  // of the elements
-};
 // Checks everything the header says against itself and against the file's size. Throws FormatError.
-NpyHeader read_npy_header(const Source& source);
+Stored read_npy_header(const Source& source);
 // Magic, version, header, padded so that the data starts at a multiple of 64 bytes.
 std::string npy_header(DType dtype, const Dims& shape);
 

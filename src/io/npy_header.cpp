@@ -55,8 +55,8 @@ class Literal {
   Literal(const Source& source, std::string_view text, std::uint64_t base)
       : source_(source), text_(text), base_(base) {}
 
-  NpyHeader dictionary() {
-    NpyHeader h;
+  Stored dictionary() {
+    Stored h;
     unsigned seen = 0;
     expect('{', "the header must be a Python dict");
     while (!accept('}')) {
@@ -147,7 +147,7 @@ class Literal {
     }
     return shape;
   }
-  void descr(NpyHeader& h) {
+  void descr(Stored& h) {
     const std::size_t start = skip();
     if (start < text_.size() && (text_[start] == '[' || text_[start] == '('))
       bad(start, "the dtype is a record of several fields; save each field as its own array", "WP-FMT-004");
@@ -175,7 +175,7 @@ class Literal {
   std::size_t at_ = 0;
 };
 
-[[noreturn]] void wrong_size(const Source& s, const NpyHeader& h, std::string promised, bool more) {
+[[noreturn]] void wrong_size(const Source& s, const Stored& h, std::string promised, bool more) {
   std::string holds = bytes_text(static_cast<double>(s.size()));
   if (holds == promised) {
     promised = say(h.data + h.bytes, " bytes");
@@ -194,24 +194,15 @@ class Literal {
       "Nothing was read.");
 }
 
-void check_size(const Source& s, NpyHeader& h) {
-  // A length of 0 makes the product 0; the other lengths must still be a product that exists, as in Tensor.
-  std::uint64_t bytes = size_of(h.dtype);
-  bool overflow = false, zero = false;
-  for (const std::int64_t n : h.shape) {
-    zero |= n == 0;
-    overflow |= __builtin_mul_overflow(bytes, n == 0 ? 1U : static_cast<std::uint64_t>(n), &bytes);
-  }
-  overflow |= bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / 2;
-  if (overflow) wrong_size(s, h, "more than 4 EiB", false);
-  h.bytes = zero ? 0 : bytes;
+void check_size(const Source& s, Stored& h) {
+  if (!bytes_of(h.dtype, h.shape, h.bytes)) wrong_size(s, h, "more than 4 EiB", false);
   if (h.bytes == s.size() - h.data) return;
   wrong_size(s, h, bytes_text(static_cast<double>(h.data + h.bytes)), h.bytes < s.size() - h.data);
 }
 
 }  // namespace
 
-NpyHeader read_npy_header(const Source& s) {
+Stored read_npy_header(const Source& s) {
   unsigned char head[12] = {};
   const std::size_t have = std::min<std::size_t>(sizeof head, s.size());
   s.read(0, head, have);
@@ -238,7 +229,7 @@ NpyHeader read_npy_header(const Source& s) {
                     " follow: truncated or not an npy file."));
   std::string text(static_cast<std::size_t>(length), '\0');
   s.read(base, text.data(), text.size());
-  NpyHeader h = Literal(s, text, base).dictionary();
+  Stored h = Literal(s, text, base).dictionary();
   h.data = base + length;
   check_size(s, h);
   return h;
