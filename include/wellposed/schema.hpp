@@ -29,9 +29,9 @@ class SchemaValue {
   template <class T>
   requires std::is_arithmetic_v<T> SchemaValue(T v)  // NOLINT: all implicit on purpose
       : value_(of(v)) {}
-  SchemaValue(const char* text) : value_(std::string(text)) {}         // NOLINT
-  SchemaValue(std::string_view text) : value_(std::string(text)) {}    // NOLINT
-  SchemaValue(std::string text) : value_(std::move(text)) {}           // NOLINT
+  SchemaValue(const char* text) : value_(std::string(text)) {}            // NOLINT
+  SchemaValue(std::string_view text) : value_(std::string(text)) {}       // NOLINT
+  SchemaValue(std::string text) : value_(std::move(text)) {}              // NOLINT
   SchemaValue(std::initializer_list<SchemaValue> l) : value_(List(l)) {}  // NOLINT
   static SchemaValue list(List items) {
     SchemaValue v(false);

@@ -6,12 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "wellposed/io.hpp"
 #include "wellposed/schema.hpp"
 #include "wellposed/tensor.hpp"
 
 namespace [[gnu::visibility("default")]] wp {
-
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // One element (row, matrix) that breaks a rule.
 struct Offender {
@@ -64,7 +63,8 @@ class Report {
 
 class ValidationError : public Error {
  public:
-  ValidationError(Finding f, std::shared_ptr<const Report> report) : Error(std::move(f)), report_(std::move(report)) {}
+  ValidationError(Finding f, std::shared_ptr<const Report> report)
+      : Error(std::move(f)), report_(std::move(report)) {}
   const Report& report() const noexcept { return *report_; }
 
  private:
@@ -83,7 +83,8 @@ Report validate(const Tensor& data, const Schema& schema, const ValidateOptions&
 Report validate(const NamedTensors& data, const Schema& schema, const ValidateOptions& options = {},
                 std::source_location where = std::source_location::current());
 // Files are read in blocks, with bounded memory. A schema of named tensors finds them by the names of arrays inside
-// files, by file names without ending, or as said: "x=train.npy". A schema of one unnamed tensor is held against each.
+// files, by file names without ending, or as said: "x=train.npy". A schema of one unnamed tensor is held against
+// each.
 Report validate_files(const std::vector<std::string>& files, const Schema& schema,
                       const ValidateOptions& options = {},
                       std::source_location where = std::source_location::current());

@@ -37,5 +37,6 @@ NB_MODULE(_core, m) {
   bind_autodiff(m);
   bind_trace(m);
   bind_io(m);
+  bind_data(m);
   m.def("run_command", run_command, nb::call_guard<nb::gil_scoped_release>());
 }

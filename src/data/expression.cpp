@@ -33,11 +33,11 @@ class ExpressionParser {
   };
 
   [[noreturn]] void fail(std::string_view reason) const {
-    raise<ArgumentError>("WP-SCM-004", "schema",
-                         say("the predicate '", text_.substr(0, 200), "' cannot be read at character ", at_ + 1, ": ",
-                             reason, "."),
-                         "It has names, numbers, + - * / %, comparisons, and, or, not, abs, min, max, sqrt, isnan, "
-                         "isfinite and parentheses.");
+    raise<ArgumentError>(
+        "WP-SCM-004", "schema",
+        say("the predicate '", text_.substr(0, 200), "' cannot be read at character ", at_ + 1, ": ", reason, "."),
+        "It has names, numbers, + - * / %, comparisons, and, or, not, abs, min, max, sqrt, isnan, "
+        "isfinite and parentheses.");
   }
   void need(Kind kind, Kind wanted, std::string_view what) const {
     if (kind != wanted)
@@ -52,7 +52,9 @@ class ExpressionParser {
     at_ += s.size();
     return true;
   }
-  static bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$'; }
+  static bool in_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$';
+  }
   bool keyword(std::string_view s) {
     skip();
     if (text_.substr(at_, s.size()) != s || (at_ + s.size() < text_.size() && in_name(text_[at_ + s.size()])))

@@ -1,6 +1,6 @@
 // Predicates over fields: "low <= high and not (age < 0)". Numbers, names, + - * / %, comparisons (also chained:
-// 0 < a < b), and, or, not, abs, min, max, sqrt, isnan, isfinite. Nothing else: no loops, no calls of the program, and
-// what it costs is the length of the text times the number of rows.
+// 0 < a < b), and, or, not, abs, min, max, sqrt, isnan, isfinite. Nothing else: no loops, no calls of the program,
+// and what it costs is the length of the text times the number of rows.
 #pragma once
 #include <functional>
 #include <span>
@@ -24,8 +24,29 @@ class Expression {
  private:
   friend class ExpressionParser;
   enum class Code : std::uint8_t {
-    number, name, add, subtract, multiply, divide, remainder, negate, less, at_most, more, at_least, equal, unequal,
-    both, either, negation, absolute, least, most, root, nan, finite
+    number,
+    name,
+    add,
+    subtract,
+    multiply,
+    divide,
+    remainder,
+    negate,
+    less,
+    at_most,
+    more,
+    at_least,
+    equal,
+    unequal,
+    both,
+    either,
+    negation,
+    absolute,
+    least,
+    most,
+    root,
+    nan,
+    finite
   };
   struct Step {
     Code code;

@@ -123,7 +123,8 @@ bool is_interval(const SchemaValue& v) {
 }
 bool is_name(std::string_view s) {
   if (s.empty() || std::isdigit(static_cast<unsigned char>(s[0]))) return false;
-  return std::all_of(s.begin(), s.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  return std::all_of(s.begin(), s.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 bool is_dtype(const SchemaValue& v) {
   if (!v.is_text()) return false;
@@ -226,51 +227,44 @@ const Form lengths = {
           0);
     },
     compare_lengths};
-const Form most_lengths = {
-    "a list of lengths", R"({"type": "array", "items": {"type": "integer", "minimum": 0}})",
-    [](const SchemaValue& v) {
-      return list_of(v, [](const SchemaValue& i) { return i.is_integer() && i.integer() >= 0; }, 0);
-    },
-    compare_most_lengths};
+const Form most_lengths = {"a list of lengths", R"({"type": "array", "items": {"type": "integer", "minimum": 0}})",
+                           [](const SchemaValue& v) {
+                             return list_of(
+                                 v, [](const SchemaValue& i) { return i.is_integer() && i.integer() >= 0; }, 0);
+                           },
+                           compare_most_lengths};
 const Form bytes = {
     "a number of bytes, or \"2 GiB\"",
     R"({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+ (bytes|KiB|MiB|GiB|TiB)$"}]})",
-    [](const SchemaValue& v) {
-      return v.is_text() ? size_in_bytes(v) >= 0 : v.is_integer() && v.integer() >= 0;
-    },
+    [](const SchemaValue& v) { return v.is_text() ? size_in_bytes(v) >= 0 : v.is_integer() && v.integer() >= 0; },
     compare_most};
 const Form names = {"a list of names", R"({"type": "array", "minItems": 1, "items": {"type": "string"}})",
-                    [](const SchemaValue& v) {
-                      return list_of(v, [](const SchemaValue& i) { return i.is_text(); });
-                    },
+                    [](const SchemaValue& v) { return list_of(v, [](const SchemaValue& i) { return i.is_text(); }); },
                     by_presence};
-const Form order = {
-    "\"increasing\", \"nondecreasing\", \"decreasing\" or \"nonincreasing\"",
-    R"({"enum": ["increasing", "nondecreasing", "decreasing", "nonincreasing"]})",
-    [](const SchemaValue& v) {
-      return v.is_text() && (v.text() == "increasing" || v.text() == "nondecreasing" || v.text() == "decreasing" ||
-                             v.text() == "nonincreasing");
-    },
-    [](const SchemaValue* before, const SchemaValue* after) {
-      if (!before || !after) return by_presence(before, after);
-      if (before->text() == "increasing" && after->text() == "nondecreasing") return 1;
-      if (before->text() == "decreasing" && after->text() == "nonincreasing") return 1;
-      if (before->text() == "nondecreasing" && after->text() == "increasing") return -1;
-      if (before->text() == "nonincreasing" && after->text() == "decreasing") return -1;
-      return 0;
-    }};
-const Form uniqueness = {"true (no value twice), or \"rows\" (no row twice)",
-                         R"({"anyOf": [{"type": "boolean"}, {"const": "rows"}]})",
-                         [](const SchemaValue& v) { return v.is_boolean() || (v.is_text() && v.text() == "rows"); },
-                         by_presence};
+const Form order = {"\"increasing\", \"nondecreasing\", \"decreasing\" or \"nonincreasing\"",
+                    R"({"enum": ["increasing", "nondecreasing", "decreasing", "nonincreasing"]})",
+                    [](const SchemaValue& v) {
+                      return v.is_text() && (v.text() == "increasing" || v.text() == "nondecreasing" ||
+                                             v.text() == "decreasing" || v.text() == "nonincreasing");
+                    },
+                    [](const SchemaValue* before, const SchemaValue* after) {
+                      if (!before || !after) return by_presence(before, after);
+                      if (before->text() == "increasing" && after->text() == "nondecreasing") return 1;
+                      if (before->text() == "decreasing" && after->text() == "nonincreasing") return 1;
+                      if (before->text() == "nondecreasing" && after->text() == "increasing") return -1;
+                      if (before->text() == "nonincreasing" && after->text() == "decreasing") return -1;
+                      return 0;
+                    }};
+const Form uniqueness = {
+    "true (no value twice), or \"rows\" (no row twice)", R"({"anyOf": [{"type": "boolean"}, {"const": "rows"}]})",
+    [](const SchemaValue& v) { return v.is_boolean() || (v.is_text() && v.text() == "rows"); }, by_presence};
 const Form sum = {
     "a number (up to rounding), or [low, high]",
     R"({"anyOf": [{"type": "number"}, {"type": "array", "minItems": 2, "maxItems": 2, "items": {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}}]})",
     [](const SchemaValue& v) { return finite_number(v) || (v.is_list() && is_interval(v)); }, compare_sums};
-const Form reference = {
-    "at least 11 numbers that do not decrease: the quantiles of the reference at 0, 1/m, …, 1",
-    R"({"type": "array", "minItems": 11, "items": {"type": "number"}})", is_reference,
-    [](const SchemaValue*, const SchemaValue*) { return 0; }};
+const Form reference = {"at least 11 numbers that do not decrease: the quantiles of the reference at 0, 1/m, …, 1",
+                        R"({"type": "array", "minItems": 11, "items": {"type": "number"}})", is_reference,
+                        [](const SchemaValue*, const SchemaValue*) { return 0; }};
 const Form expressions = {"a list of predicates, as text",
                           R"({"type": "array", "minItems": 1, "items": {"type": "string"}})",
                           [](const SchemaValue& v) {

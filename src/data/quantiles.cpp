@@ -75,9 +75,8 @@ void Quantiles::settle() {
 double Quantiles::at(double p) const {
   if (settled_.empty()) return std::numeric_limits<double>::quiet_NaN();
   const double rank = std::ceil(p * static_cast<double>(count_) * (1 - 0x1p-50));  // 0.07 · 100 is 7
-  const auto place = std::lower_bound(settled_.begin(), settled_.end(), rank, [](const Weighted& w, double r) {
-    return static_cast<double>(w.rank) < r;
-  });
+  const auto place = std::lower_bound(settled_.begin(), settled_.end(), rank,
+                                      [](const Weighted& w, double r) { return static_cast<double>(w.rank) < r; });
   return place == settled_.end() ? settled_.back().value : place->value;
 }
 
@@ -91,6 +90,12 @@ double Quantiles::up_to(double x) const {
   const auto place =
       std::upper_bound(settled_.begin(), settled_.end(), x, [](double v, const Weighted& w) { return v < w.value; });
   return place == settled_.begin() ? 0 : static_cast<double>(std::prev(place)->rank);
+}
+
+bool Quantiles::distinct(std::size_t most, std::vector<double>& out) const {
+  if (error_ > 0 || settled_.size() > most) return false;
+  for (const Weighted& w : settled_) out.push_back(w.value);
+  return true;
 }
 
 }  // namespace wp::data

@@ -19,11 +19,14 @@ class Quantiles {
   std::int64_t error() const noexcept { return error_; }
   // To be called once before the questions.
   void settle();
-  // The least value that at least p of the values do not exceed (the inverse of the distribution function); NaN of none.
+  // The least value that at least p of the values do not exceed (the inverse of the distribution function); NaN of
+  // none.
   double at(double p) const;
   // How many values are < x, and ≤ x.
   double below(double x) const;
   double up_to(double x) const;
+  // All different values, if they are known exactly and there are at most `most`.
+  bool distinct(std::size_t most, std::vector<double>& out) const;
 
  private:
   struct Weighted {

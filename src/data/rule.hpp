@@ -1,5 +1,5 @@
-// One rule, one row: its name, its words, the form of its value and the check that it makes. The parser, docs/schema.md
-// and the JSON Schema are derived from the table.
+// One rule, one row: its name, its words, the form of its value and the check that it makes. The parser,
+// docs/schema.md and the JSON Schema are derived from the table.
 #pragma once
 #include <memory>
 #include <span>
@@ -112,8 +112,8 @@ class [[nodiscard]] OwnSymbols {
 };
 
 namespace forms {
-extern const Form flag, permission, nulls, count, threshold, interval, numbers, windows, dtypes, lengths, most_lengths, bytes, names,
-    order, uniqueness, sum, reference, expressions, words;
+extern const Form flag, permission, nulls, count, threshold, interval, numbers, windows, dtypes, lengths,
+    most_lengths, bytes, names, order, uniqueness, sum, reference, expressions, words;
 }
 
 }  // namespace wp::data

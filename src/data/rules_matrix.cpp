@@ -79,7 +79,8 @@ Verdict judge_condition(const Tensor& x, double most) {
   const Tensor a = is_floating(x.dtype()) ? x : astype(x, f64);
   const double cond = value_at(linalg::diagnosed::cond(a).value, 0).real();
   if (cond < most) return {};
-  return {std::isfinite(cond) ? cond : HUGE_VAL, say("has the condition ", few_digits(cond), ", not below ", few_digits(most))};
+  return {std::isfinite(cond) ? cond : HUGE_VAL,
+          say("has the condition ", few_digits(cond), ", not below ", few_digits(most))};
 }
 
 class Matrices final : public Check {
@@ -87,13 +88,14 @@ class Matrices final : public Check {
   Matrices(Judge judge, double parameter, int keep) : judge_(judge), parameter_(parameter), all_(keep) {}
   void matrices(const Subject&, const Tensor& stack, std::int64_t first) override {
     const trace::Aside aside;
-    const std::int64_t count = stack.shape()[0];
+    const std::int64_t count = stack.shape()[0], m = stack.shape()[1], n = stack.shape()[2];
     for (std::int64_t k = 0; k < count; ++k) {
-      const Tensor a = stack[{k}];
+      const Tensor a = Tensor::adopt(wp::detail::make_view(*stack.node(), {m, n}, {n, 1}, k * m * n));
       ++seen_;
       if (a.size() == 0) continue;
       const std::int64_t bad = next_nonfinite(a, 0);
-      const Verdict v = bad >= 0 ? Verdict{HUGE_VAL, say("is not finite: ", entry_text("", a, bad))} : judge_(a, parameter_);
+      const Verdict v =
+          bad >= 0 ? Verdict{HUGE_VAL, say("is not finite: ", entry_text("", a, bad))} : judge_(a, parameter_);
       if (!v.words.empty()) all_.add(first + k, v.excess, [&] { return std::pair(std::string(), v.words); });
     }
   }
@@ -126,13 +128,15 @@ std::unique_ptr<Check> check_condition(const SchemaValue& v, const Subject& s) {
 
 constexpr Rule table[] = {
     {"symmetric", &forms::flag, kCode, kinds::numeric, false, whole_matrices, "true",
-     "Matrices (the last two axes) are symmetric, complex ones Hermitian, up to rounding.", check_flag<judge_symmetric>},
+     "Matrices (the last two axes) are symmetric, complex ones Hermitian, up to rounding.",
+     check_flag<judge_symmetric>},
     {"spd", &forms::flag, kCode, kinds::numeric, false, whole_matrices, "true",
      "They are symmetric and positive definite: Cholesky succeeds.", check_flag<judge_spd>},
     {"orthogonal", &forms::flag, kCode, kinds::numeric, false, whole_matrices, "true",
      "Their columns (of wide ones: rows) are orthonormal, up to 8 n eps.", check_flag<judge_orthogonal>},
     {"full_rank", &forms::flag, kCode, kinds::numeric, false, whole_matrices, "true",
-     "Their rank is the smaller of their lengths (singular values above max(m, n) eps σ₁).", check_flag<judge_full_rank>},
+     "Their rank is the smaller of their lengths (singular values above max(m, n) eps σ₁).",
+     check_flag<judge_full_rank>},
     {"cond_below", &forms::threshold, kCode, kinds::numeric, false, whole_matrices, "1e8",
      "Their condition σ₁/σₙ is below this.", check_condition},
 };

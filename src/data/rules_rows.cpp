@@ -13,9 +13,9 @@ namespace {
 // A piece of a line: pieces of one line meet in join().
 struct Segment {
   std::int64_t line;
-  kernels::Pair sum;       // in twice the precision
-  double size;             // Σ |x|
-  Exact outside;           // an entry outside of [0, 1]; 0: none
+  kernels::Pair sum;  // in twice the precision
+  double size;        // Σ |x|
+  Exact outside;      // an entry outside of [0, 1]; 0: none
   bool has_outside = false;
 };
 
@@ -80,8 +80,8 @@ class Sums final : public Check {
       if (current_.has_outside)
         return std::pair(std::string(), say("has the entry ", number_text(current_.outside), " outside of [0, 1]"));
       return std::pair(std::string(),
-                       say("sums to ", sum, exact_ ? say(", not ", number_text(wanted_.low))
-                                                   : say(", outside of ", wanted_.text())));
+                       say("sums to ", sum,
+                           exact_ ? say(", not ", number_text(wanted_.low)) : say(", outside of ", wanted_.text())));
     });
   }
   Interval wanted_;
@@ -138,8 +138,9 @@ class Predicate final : public Check {
     expression_.evaluate(pointers, n, truth.data());
     for (std::int64_t i = 0; i < n; ++i) {
       bool missing = false;
-      for (const double* const v : pointers) {
-        missing = missing || (s.missing && v[i] != v[i]);
+      for (std::size_t k = 0; k < pointers.size(); ++k) {
+        const double* const v = pointers[k];
+        missing = missing || (v[i] != v[i] && allows_missing(s, columns_[k]));
         found->rounded = found->rounded || (is_integer(t.dtype) && std::fabs(v[i]) >= 0x1p53);
       }
       if (missing) continue;
@@ -163,8 +164,9 @@ class Predicate final : public Check {
     if (unknown_.empty() && !unseen) return;
     r.holds = false;
     r.failed = 1;
-    r.message = unseen ? say("rows of ", s.line(), " entries are longer than predicates are computed for (", kTile, ")")
-                       : say(expression_.text(), ": ", unknown_);
+    r.message = unseen
+                    ? say("rows of ", s.line(), " entries are longer than predicates are computed for (", kTile, ")")
+                    : say(expression_.text(), ": ", unknown_);
   }
 
  private:
@@ -178,6 +180,10 @@ class Predicate final : public Check {
     for (std::size_t k = 0; k < s.columns.size() && static_cast<std::int64_t>(k) < length; ++k)
       if (s.columns[k] == name) return static_cast<std::int64_t>(k);
     return -1;
+  }
+  static bool allows_missing(const Subject& s, std::int64_t column) {
+    const auto k = static_cast<std::size_t>(column);
+    return s.missing || (k < s.missing_columns.size() && s.missing_columns[k]);
   }
   std::string words(const std::vector<const double*>& values, std::int64_t i) const {
     std::string out = say("breaks ", expression_.text(), ": ");
@@ -200,11 +206,13 @@ std::unique_ptr<Check> check_holds(const SchemaValue& v, const Subject& s) {
 
 constexpr Rule table[] = {
     {"row_sum", &forms::sum, "WP-VAL-009", kinds::real | kinds::boolean, false, tiles, "1",
-     "Sums along the last axis: a number up to rounding (4 (n + 1) eps of what is added), or an interval.", check_sum},
+     "Sums along the last axis: a number up to rounding (4 (n + 1) eps of what is added), or an interval.",
+     check_sum},
     {"probability", &forms::flag, "WP-VAL-009", kinds::real, false, tiles, "true",
      "Entries lie in [0, 1] and sum to 1 along the last axis, up to rounding.", check_probability},
     {"holds", &forms::expressions, "WP-VAL-013", kinds::real | kinds::boolean, false, tiles, "[\"low <= high\"]",
-     "Predicates over the columns of each row, by name or as $3: + - * / %, comparisons, and, or, not, abs, min, max, sqrt, isnan, "
+     "Predicates over the columns of each row, by name or as $3: + - * / %, comparisons, and, or, not, abs, min, "
+     "max, sqrt, isnan, "
      "isfinite, computed in f64. At the head of the file: over tensors with the same rows (\"x.low <= y\").",
      check_holds},
 };

@@ -28,7 +28,8 @@ std::unique_ptr<Check> check_dtype(const SchemaValue& v, const Subject&) {
 std::unique_ptr<Check> check_rank(const SchemaValue& v, const Subject&) {
   return at_end([n = v.integer()](const Subject& s, const Facts&, RuleReport& r) {
     const auto rank = static_cast<std::int64_t>(s.shape.size());
-    if (rank != n) break_rule(r, say("it has ", rank == 1 ? "1 axis" : say(rank, " axes"), " (", s.shape, "), not ", n));
+    if (rank != n)
+      break_rule(r, say("it has ", rank == 1 ? "1 axis" : say(rank, " axes"), " (", s.shape, "), not ", n));
   });
 }
 
@@ -42,10 +43,11 @@ std::unique_ptr<Check> check_shape(const SchemaValue& v, const Subject&) {
         if (l.integer() != s.shape[k])
           wrong += say(wrong.empty() ? "" : "; ", "axis ", k, " has the length ", s.shape[k], ", not ", l.integer());
       } else if (l.text() != "*") {
-        const Symbols::Bound& b = symbols().bind(l.text(), s.shape[k], say(s.tensor.empty() ? "axis " : s.tensor + " axis ", k));
+        const Symbols::Bound& b =
+            symbols().bind(l.text(), s.shape[k], say(s.tensor.empty() ? "axis " : s.tensor + " axis ", k));
         if (b.length != s.shape[k])
-          wrong += say(wrong.empty() ? "" : "; ", "axis ", k, " has the length ", s.shape[k], "; '", l.text(), "' is ",
-                       b.length, " by ", b.by);
+          wrong += say(wrong.empty() ? "" : "; ", "axis ", k, " has the length ", s.shape[k], "; '", l.text(),
+                       "' is ", b.length, " by ", b.by);
       }
     }
     if (!wrong.empty()) break_rule(r, say("the shape is ", s.shape, ": ", wrong));
@@ -76,7 +78,8 @@ std::unique_ptr<Check> check_bytes(const SchemaValue& v, const Subject&) {
     double bytes = static_cast<double>(size_of(s.dtype));
     for (const std::int64_t l : s.shape) bytes *= static_cast<double>(l);
     r.measured = bytes;
-    if (bytes > size_in_bytes(v)) break_rule(r, say("it takes ", bytes_text(bytes), "; at most ", r.expected, " are allowed"));
+    if (bytes > size_in_bytes(v))
+      break_rule(r, say("it takes ", bytes_text(bytes), "; at most ", r.expected, " are allowed"));
   });
 }
 
@@ -85,18 +88,21 @@ constexpr Rule table[] = {
      "The dtype is this one, or one of these.", check_dtype},
     {"rank", &forms::count, kShape, kinds::any, false, nothing, "2", "The number of axes.", check_rank},
     {"shape", &forms::lengths, kShape, kinds::any, false, nothing, "[\"batch\", 32]",
-     "The lengths of all axes. A name is bound by the first tensor that uses it, and must be the same length in all others.",
+     "The lengths of all axes. A name is bound by the first tensor that uses it, and must be the same length in all "
+     "others.",
      check_shape},
     {"columns", &forms::names, kShape, kinds::any, false, nothing, "[\"age\", \"income\"]",
-     "The names of the entries of the last axis: those of a file's header, or names for messages and predicates where there is none.",
+     "The names of the entries of the last axis: those of a file's header, or names for messages and predicates "
+     "where there is none.",
      check_columns},
     {"max_dims", &forms::most_lengths, kShape, kinds::any, false, nothing, "[100000, 64]",
      "No axis is longer than this, and there are as many.", check_most},
-    {"max_bytes", &forms::bytes, kShape, kinds::any, false, nothing, "\"2 GiB\"", "The elements take at most so much memory.",
-     check_bytes},
-    {"optional", &forms::permission, "", kinds::any, true, nothing, "true", "The tensor or column may be missing.", nullptr},
-    {"doc", &forms::words, "", kinds::any, true, nothing, "\"pixels of the image\"", "Words for people; nothing is checked.",
+    {"max_bytes", &forms::bytes, kShape, kinds::any, false, nothing, "\"2 GiB\"",
+     "The elements take at most so much memory.", check_bytes},
+    {"optional", &forms::permission, "", kinds::any, true, nothing, "true", "The tensor or column may be missing.",
      nullptr},
+    {"doc", &forms::words, "", kinds::any, true, nothing, "\"pixels of the image\"",
+     "Words for people; nothing is checked.", nullptr},
 };
 
 }  // namespace

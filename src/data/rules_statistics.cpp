@@ -91,8 +91,8 @@ double stability_index(const Reference& ref, const Quantiles& q) {
   return total;
 }
 
-// sup |F − G| as far as the knots tell. Equal knots i … k at x say that G(x−) lies between (i − 1)/m and i/m, and G(x)
-// between k/m and (k + 1)/m; F is held against these intervals. The true supremum is at most 1/m larger.
+// sup |F − G| as far as the knots tell. Equal knots i … k at x say that G(x−) lies between (i − 1)/m and i/m, and
+// G(x) between k/m and (k + 1)/m; F is held against these intervals. The true supremum is at most 1/m larger.
 double largest_distance(const Reference& ref, const Quantiles& q) {
   const auto n = static_cast<double>(q.count()), m = ref.last();
   const auto off = [](double v, double low, double high) { return std::fmax(low - v, v - high); };
@@ -133,17 +133,20 @@ std::unique_ptr<Check> check_ks(const SchemaValue& v, const Subject& s) {
 
 constexpr Kinds kReals = kinds::real | kinds::boolean;
 constexpr Rule table[] = {
-    {"mean", &forms::interval, kWindow, kReals, true, moments, "[0.4, 0.6]", "The mean of the finite values.", check_mean},
+    {"mean", &forms::interval, kWindow, kReals, true, moments, "[0.4, 0.6]", "The mean of the finite values.",
+     check_mean},
     {"std", &forms::interval, kWindow, kReals, true, moments, "[0.9, 1.1]",
      "Their standard deviation (divided by n).", check_std},
     {"quantiles", &forms::windows, kWindow, kReals, true, quantile, "[[0.5, -1, 1], [0.99, 2, 3]]",
-     "Quantiles (the least value that a share p of the values do not exceed): exact up to 131,072 values, then from a sketch whose error "
+     "Quantiles (the least value that a share p of the values do not exceed): exact up to 131,072 values, then from "
+     "a sketch whose error "
      "bound is in the report.",
      check_quantiles},
     {"reference", &forms::reference, "", kReals, true, nothing, "[0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]",
      "The quantiles of a reference at 0, 1/m, …, 1, for psi and ks; schema infer --drift writes them.", nullptr},
     {"psi", &forms::threshold, kDrift, kReals, true, quantile, "0.2",
-     "The population stability index against the reference, over its tenths, is at most this. 0.1 is a small change, 0.25 a large one.",
+     "The population stability index against the reference, over its tenths, is at most this. 0.1 is a small change, "
+     "0.25 a large one.",
      check_psi},
     {"ks", &forms::threshold, kDrift, kReals, true, quantile, "0.1",
      "The Kolmogorov-Smirnov distance from the reference, at its quantiles, is at most this.", check_ks},

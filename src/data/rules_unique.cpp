@@ -19,7 +19,8 @@ std::uint64_t bits_of(T v, std::uint64_t& tag) {
   const auto d = static_cast<double>(v);
   tag = 0;
   if constexpr (std::is_integral_v<T>)
-    if (static_cast<Exact>(d) != static_cast<Exact>(v)) return tag = 1 + std::is_signed_v<T>, static_cast<std::uint64_t>(v);
+    if (static_cast<Exact>(d) != static_cast<Exact>(v))
+      return tag = 1 + std::is_signed_v<T>, static_cast<std::uint64_t>(v);
   if (d != d) return ~std::uint64_t{0};
   return d == 0 ? 0 : std::bit_cast<std::uint64_t>(d);
 }
@@ -148,7 +149,8 @@ std::unique_ptr<Check> check_unique(const SchemaValue& v, const Subject& s) {
 
 constexpr Rule table[] = {
     {"unique", &forms::uniqueness, "WP-VAL-006", kinds::any, true, tiles, "true",
-     "No value comes twice; \"rows\": no entry of the first axis does. Exact for 1,048,576 different ones; the report says when there "
+     "No value comes twice; \"rows\": no entry of the first axis does. Exact for 1,048,576 different ones; the "
+     "report says when there "
      "were more.",
      check_unique},
 };

@@ -26,7 +26,8 @@ class Elements final : public Check {
     each_complex(t, [&](std::int64_t i, auto re, auto im) {
       const bool nan = is_nan(re) || is_nan(im);
       if (nan ? s.missing : !(judge_.bad(re) || judge_.bad(im))) return;
-      found->offences.add(t.start + i, HUGE_VAL, [&] { return std::pair(say(std::complex(re, im)), judge_.why(re)); });
+      found->offences.add(t.start + i, HUGE_VAL,
+                          [&] { return std::pair(say(std::complex(re, im)), judge_.why(re)); });
     });
     return found;
   }
@@ -172,9 +173,8 @@ class Monotone final : public Check {
       if (!good && before == before)
         all_.add(at, now != now ? HUGE_VAL : static_cast<double>(std::fabs(now - before)), [&] {
           const char* const relation = now == before ? "equals " : up_ ? "is below " : "is above ";
-          return std::pair(number_text(now),
-                           now != now ? std::string("is not a number")
-                                      : say(relation, number_text(before), " before it"));
+          return std::pair(number_text(now), now != now ? std::string("is not a number")
+                                                        : say(relation, number_text(before), " before it"));
         });
       if (now == now) before = now;
     }
@@ -199,7 +199,8 @@ constexpr Rule table[] = {
     {"finite", &forms::flag, "WP-VAL-004", kinds::any, true, tiles, "true",
      "No Inf and no NaN (with non_null = false: no Inf).", check_finite},
     {"non_null", &forms::nulls, "WP-VAL-005", kinds::any, true, tiles, "true",
-     "No value is missing: no NaN, which is what an empty field of a table becomes. false: NaN is a missing value, and other rules "
+     "No value is missing: no NaN, which is what an empty field of a table becomes. false: NaN is a missing value, "
+     "and other rules "
      "leave it out.",
      check_present},
     {"one_of", &forms::numbers, "WP-VAL-007", kinds::real | kinds::boolean, true, tiles, "[0, 1, 2]",

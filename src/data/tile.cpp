@@ -7,7 +7,8 @@
 namespace wp::data {
 namespace {
 
-// By both extremes of blocks that stay in the first cache; only a block with NaN or Inf is counted element by element.
+// By both extremes of blocks that stay in the first cache; only a block with NaN or Inf is counted element by
+// element.
 template <class T>
 Census census_of(const T* x, std::int64_t n) {
   constexpr auto dtype = static_cast<std::size_t>(dtype_v<T>);

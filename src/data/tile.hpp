@@ -89,11 +89,12 @@ inline std::string few_digits(double v) {
 struct Subject {
   std::string tensor, column;
   std::int64_t column_number = -1;
-  DType dtype = f64;                 // as stored
-  Dims shape;                        // of the tensor; the first length is −1 until the end where it is not known
-  std::vector<std::string> columns;  // names, where there are some
-  std::int64_t width = 1;            // elements of the field in one entry of the first axis
-  bool missing = false;              // non_null = false: NaN stands for a missing value, and is not judged
+  DType dtype = f64;                  // as stored
+  Dims shape;                         // of the tensor; the first length is −1 until the end where it is not known
+  std::vector<std::string> columns;   // names, where there are some
+  std::int64_t width = 1;             // elements of the field in one entry of the first axis
+  bool missing = false;               // non_null = false: NaN stands for a missing value, and is not judged
+  std::vector<bool> missing_columns;  // the same of columns, for predicates
   int keep = 5;
   const SchemaField* rules = nullptr;
 
