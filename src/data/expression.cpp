@@ -16,8 +16,9 @@ class ExpressionParser {
   explicit ExpressionParser(std::string_view text) : text_(text) { out_.text_ = text; }
   Expression run() {
     if (text_.size() > kMostText) fail(say("it has more than ", kMostText, " characters"));
-    if (disjunction() != Kind::truth) fail("it is a number, not a predicate");
+    const Kind kind = disjunction();
     if (skip(), at_ < text_.size()) fail("it should end here");
+    if (kind != Kind::truth) fail("it is a number, not a predicate");
     return std::move(out_);
   }
 

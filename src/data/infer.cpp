@@ -11,14 +11,16 @@ namespace {
 constexpr std::int64_t kFewRows = 16, kFewValues = 16;
 constexpr int kKnots = 32;
 
+double three_digits(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2e", x);
+  return std::strtod(text, nullptr);
+}
 // Three digits, rounded down (or up: −x): bounds that a person would write.
 double rounded_down(double x) {
   if (x == 0 || !std::isfinite(x)) return x;
-  char text[32];
-  for (double v = x, step = std::pow(10, std::floor(std::log10(std::fabs(x))) - 2);; v -= step) {
-    std::snprintf(text, sizeof text, "%.2e", v);
-    if (const double r = std::strtod(text, nullptr); r <= x || !std::isfinite(v)) return r;
-  }
+  const double r = three_digits(x);
+  return r <= x ? r : three_digits(r - std::pow(10, std::floor(std::log10(std::fabs(r))) - 2));
 }
 
 struct Bounds {

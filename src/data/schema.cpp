@@ -29,6 +29,17 @@ const SchemaValue* SchemaField::find(std::string_view rule) const noexcept {
   return nullptr;
 }
 
+namespace {
+// JSON has no infinity: "inf" in a list of bounds stands for it.
+SchemaValue with_infinities(const SchemaValue& v) {
+  if (v.is_text() && (v.text() == "inf" || v.text() == "-inf")) return v.text() == "inf" ? HUGE_VAL : -HUGE_VAL;
+  if (!v.is_list()) return v;
+  SchemaValue::List items;
+  for (const SchemaValue& i : v.items()) items.push_back(with_infinities(i));
+  return SchemaValue::list(std::move(items));
+}
+}  // namespace
+
 SchemaField& SchemaField::set(std::string_view rule, SchemaValue value, std::string comment) {
   const data::Rule* const known = data::find_rule(rule);
   if (!known) {
@@ -44,6 +55,10 @@ SchemaField& SchemaField::set(std::string_view rule, SchemaValue value, std::str
     raise<ArgumentError>("WP-SCM-003", "schema",
                          say("'", rule, "' takes ", known->form->words, "; got ", value.toml(), "."),
                          say("For example: ", rule, " = ", known->example));
+  const data::Form* const form = known->form;
+  if (value.is_list() &&
+      (form == &data::forms::interval || form == &data::forms::windows || form == &data::forms::sum))
+    value = with_infinities(value);
   const auto place = std::find_if(rules_.begin(), rules_.end(), [&](const SchemaRule& r) { return r.name == rule; });
   if (place == rules_.end())
     rules_.push_back({std::string(rule), std::move(value), std::move(comment)});

@@ -183,7 +183,10 @@ Tree tree_of(const toml::node& n, const std::string& file, std::size_t depth = 0
 Json json_of(const SchemaValue& v) {
   if (v.is_boolean()) return v.boolean();
   if (v.is_integer()) return v.integer();
-  if (v.is_number()) return std::isfinite(v.real()) ? Json(v.real()) : Json(v.toml());
+  if (v.is_number() && !std::isfinite(v.real())) return v.toml();
+  if (v.is_number() && v.real() == std::trunc(v.real()) && std::fabs(v.real()) < 0x1p53)
+    return static_cast<std::int64_t>(v.real());  // as TOML has it: 1, not 1.0
+  if (v.is_number()) return v.real();
   if (v.is_text()) return v.text();
   Json out = Json::array();
   for (const SchemaValue& i : v.items()) out.push_back(json_of(i));

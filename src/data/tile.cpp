@@ -2,47 +2,31 @@
 
 #include <algorithm>
 
-#include "kernels/extremes.hpp"
+#include "kernels/extent.hpp"
 
 namespace wp::data {
 namespace {
 
-// By both extremes of blocks that stay in the first cache; only a block with NaN or Inf is counted element by
-// element.
+constexpr std::int64_t kBlock = 4096;
+
+// Only a block with NaN or Inf is counted element by element, from the first cache.
 template <class T>
 Census census_of(const T* x, std::int64_t n) {
-  constexpr auto dtype = static_cast<std::size_t>(dtype_v<T>);
-  const int isa = static_cast<int>(simd::isa());
-  const auto largest = kernels::maxima()[dtype].block[isa], smallest = kernels::minima()[dtype].block[isa];
   Census c;
   c.values = n;
-  T low = std::numeric_limits<T>::max(), high = std::numeric_limits<T>::lowest();
-  bool any = false;
-  for (std::int64_t i = 0; i < n; i += kernels::kReduceBlock) {
-    const std::int64_t m = std::min(kernels::kReduceBlock, n - i);
-    T least, most;
-    smallest(x + i, m, &least);
-    largest(x + i, m, &most);
-    if constexpr (std::is_floating_point_v<T>) {
-      if (!(std::isfinite(least) && std::isfinite(most))) {
+  for (std::int64_t i = 0; i < n; i += kBlock) {
+    const std::int64_t m = std::min(kBlock, n - i);
+    const kernels::Extent<T> e = kernels::extent(x + i, m);
+    if (e.low <= e.high) {
+      c.low = std::min(c.low, static_cast<Exact>(e.low));
+      c.high = std::max(c.high, static_cast<Exact>(e.high));
+    }
+    if constexpr (std::is_floating_point_v<T>)
+      if (e.nan || !std::isfinite(e.low) || !std::isfinite(e.high))
         for (std::int64_t k = i; k < i + m; ++k) {
           c.nans += x[k] != x[k];
           c.infs += std::isinf(x[k]);
-          if (x[k] != x[k]) continue;
-          any = true;
-          low = std::min(low, x[k]);
-          high = std::max(high, x[k]);
         }
-        continue;
-      }
-    }
-    any = true;
-    low = std::min(low, least);
-    high = std::max(high, most);
-  }
-  if (any) {
-    c.low = static_cast<Exact>(low);
-    c.high = static_cast<Exact>(high);
   }
   return c;
 }
