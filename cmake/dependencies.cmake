@@ -1,6 +1,7 @@
 # Debian packages only; nothing is downloaded.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(ZLIB REQUIRED)
 find_library(WP_SLEEF sleef REQUIRED)
 if(WP_BLAS)
   set(WP_BLAS_LIBRARY ${WP_BLAS})
@@ -10,4 +11,4 @@ else()
   set(WP_BLAS_LIBRARY ${WP_OPENBLAS} ${WP_GFORTRAN} m)
   add_compile_definitions(WP_STATIC_OPENBLAS)
 endif()
-set(WP_LIBRARIES fmt::fmt-header-only ${WP_SLEEF} ${WP_BLAS_LIBRARY} quadmath Threads::Threads)  # quadmath comes with g++
+set(WP_LIBRARIES fmt::fmt-header-only ZLIB::ZLIB ${WP_SLEEF} ${WP_BLAS_LIBRARY} quadmath Threads::Threads)  # quadmath comes with g++

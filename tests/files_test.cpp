@@ -41,7 +41,7 @@ TEST_F(Files, SaysWhyAFileCannotBeOpenedOrWritten) {
   EXPECT_THROW(wp::save(path("d.npy"), Tensor{1.0}), wp::FileError);
   EXPECT_THROW(wp::save(path("t.xyz"), Tensor{1.0}), wp::ArgumentError);
   EXPECT_THROW(wp::save(path("t.npy"), Tensor()), wp::ArgumentError);
-  EXPECT_SAYS(message(write("t.xyz", "hello")), "does not end in one of .npy, .csv, .tsv");
+  EXPECT_SAYS(message(write("t.xyz", "hello")), "does not end in one of .npy, .npz, .safetensors, .mtx, .csv");
   EXPECT_EQ(files(), 2U);
 }
 

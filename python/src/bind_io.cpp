@@ -47,6 +47,67 @@ Tensor from_bytes(DType dtype, const Dims& shape, nb::bytes data) {
   return t;
 }
 
+LoadOptions load_options(const nb::dict& d) {
+  LoadOptions o;
+  for (const auto& [key, value] : d) {
+    const auto name = nb::cast<std::string_view>(key);
+    if (name == "copy") o.copy = nb::cast<bool>(value);
+    if (name == "header") o.header = nb::cast<std::optional<bool>>(value);
+    if (name == "delimiter") o.delimiter = nb::cast<std::string>(value).c_str()[0];
+    if (name == "names") o.names = nb::cast<std::vector<std::string>>(value);
+    if (name == "dense") o.dense = nb::cast<bool>(value);
+    if (name == "dtype" && !value.is_none()) o.dtype = dtype_of(value.ptr(), "dtype");
+    if (name == "shape" && !value.is_none()) o.shape = ints_of(value.ptr(), "shape");
+    if (name == "offset") o.offset = nb::cast<std::uint64_t>(value);
+    if (name == "max_unfolded") o.max_unfolded = nb::cast<std::uint64_t>(value);
+  }
+  return o;
+}
+
+// A RowWriter that Python closes or leaves.
+struct Rows {
+  std::optional<RowWriter> writer;
+};
+
+// Files. Python's side has the parameters and their documentation (_files.py).
+void bind_files(nb::module_& m) {
+  m.def("load", [](const std::string& path, const nb::dict& options) {
+    return unlocked([&, o = load_options(options)](auto where) { return load(path, o, where); });
+  });
+  m.def("load_all", [](const std::string& path, const nb::dict& options) {
+    return unlocked([&, o = load_options(options)](auto where) { return load_all(path, o, where); });
+  });
+  m.def("load_metadata",
+        [](const std::string& path) { return unlocked([&](auto where) { return load_metadata(path, where); }); });
+  m.def("save", [](const std::string& path, const Tensor& x, std::vector<std::string> names, bool compress,
+                   Metadata metadata) {
+    const SaveOptions options{.names = std::move(names), .compress = compress, .metadata = std::move(metadata)};
+    unlocked([&](auto where) { save(path, x, options, where); });
+  });
+  m.def("save_all", [](const std::string& path, const NamedTensors& arrays, bool compress, Metadata metadata) {
+    const SaveOptions options{.compress = compress, .metadata = std::move(metadata)};
+    unlocked([&](auto where) { save_all(path, arrays, options, where); });
+  });
+  nb::class_<Rows>(m, "Rows")
+      .def("__init__",
+           [](Rows* self, const std::string& path, std::vector<std::string> names) {
+             new (self) Rows;
+             const SaveOptions options{.names = std::move(names)};
+             unlocked([&](auto where) { self->writer.emplace(path, options, where); });
+           })
+      .def("append",
+           [](Rows& self, const Tensor& rows) {
+             if (!self.writer) value_error("append: the writer is closed.");
+             unlocked([&](auto where) { self.writer->append(rows, where); });
+           })
+      .def("close",
+           [](Rows& self) {
+             if (self.writer) unlocked([&](auto where) { self.writer->close(where); });
+             self.writer.reset();
+           })
+      .def("leave", [](Rows& self) { self.writer.reset(); });
+}
+
 }  // namespace
 
 void bind_io(nb::module_& m) {
@@ -60,18 +121,7 @@ void bind_io(nb::module_& m) {
   m.def("from_tensor", [](const Tensor& x) { return x; });
   m.def("bytes_of", bytes_of);
   m.def("from_bytes", from_bytes);
-  m.def(
-      "load",
-      [](const std::string& path, bool copy, std::optional<bool> header, std::string_view delimiter) {
-        return unlocked([&](auto where) {
-          return load(path, {.copy = copy, .header = header, .delimiter = delimiter.empty() ? '\0' : delimiter[0]},
-                      where);
-        });
-      },
-      nb::arg("path"), nb::arg("copy"), nb::arg("header").none(), nb::arg("delimiter"));
-  m.def("save", [](const std::string& path, const Tensor& x, std::vector<std::string> names) {
-    unlocked([&](auto where) { save(path, x, {.names = std::move(names)}, where); });
-  });
+  bind_files(m);
   m.def("promote", &promote);
   m.def("can_cast", &can_cast);
   m.def("isdtype", [](DType d, std::string_view kind) { return isdtype(d, kind); });

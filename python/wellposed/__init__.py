@@ -4,7 +4,7 @@ The namespace follows the Python array API standard 2024.12; wellposed.linalg an
 """
 from . import _core  # puts Tensor, the dtypes and the functions of the op table into this package
 from ._arrays import (__array_namespace_info__, asarray, asarray as array, can_cast, e, finfo, from_dlpack, iinfo, inf,
-                      isdtype, load, nan, newaxis, pi, result_type, save)
+                      isdtype, nan, newaxis, pi, result_type)
 from ._contexts import allow_nonfinite, checks, record, scope
 from ._core import (Blame, Dataset, Finding, GradientGuard, Replay, Report, Schema, Trace, Trends, assert_dims_at_most, assert_finite, assert_probability,
                     assert_range, assert_shape, assert_spd, assert_that, bisect, blame, check_level, clear_findings,
@@ -13,6 +13,7 @@ from ._core import (Blame, Dataset, Finding, GradientGuard, Replay, Report, Sche
 from ._errors import (ArgumentError, AssertionError, DomainError, DtypeError, Error, FileError, FindingWarning, FormatError,
                       GaugeError, GradientError, IllConditionedWarning, IndexError, InternalError, LinalgError, NonFiniteError,
                       NonFiniteWarning, NotConverged, NotPositiveDefinite, OutOfMemory, ShapeError, SingularMatrix, ValidationError, on_finding)
+from ._files import RowWriter, load, load_all, load_metadata, save, save_all
 from ._gradients import (GradientTape, checkpoint, custom_gradient, custom_op, gradcheck, gradient, hessian, hvp, implicit_root,
                          jacobian, jvp, linearize, per_sample_gradients, vjp)
 from . import _spaces

@@ -39,21 +39,6 @@ def from_dlpack(x, /, *, device=None, copy=None):
     return _core.from_dlpack(x, device, copy)
 
 
-def load(path, *, copy=False, header=None, delimiter=""):
-    """The tensor a file holds: .npy, .csv, .tsv. Large .npy files are mapped, unless copy=True."""
-    return _core.load(_path(path), copy, header, delimiter)
-
-
-def save(path, x, *, names=()):
-    """Writes x to a file: .npy, .csv, .tsv (names: a header). Made Inf and NaN raise here."""
-    _core.save(_path(path), asarray(x), list(names))
-
-
-def _path(path):
-    import os
-    return os.fsdecode(path)
-
-
 # ---- dtypes ---------------------------------------------------------------------------------------------------------
 def _dtype(x):
     return x.dtype if isinstance(x, Tensor) else asarray(x).dtype if hasattr(x, "__array__") else x

@@ -34,7 +34,9 @@ using Ask = std::shared_ptr<Told>;
 
 Ask declare(CLI::App& app, bool data = true) {
   auto told = std::make_shared<Told>();
-  app.add_option("A", told->a, "The matrix, or a stack [..., m, n]: .npy, .csv, .tsv, or - for stdin.")->required();
+  app.add_option("A", told->a,
+                 "The matrix, or a stack [..., m, n]: .npy, .npz, .safetensors (FILE:NAME), .mtx, .csv, .tsv, or -.")
+      ->required();
   app.add_option(
       "--names", told->names,
       "Labels of the columns (and of the rows, if it is symmetric), comma between; a table's header is used "

@@ -143,16 +143,22 @@ Matrix read_matrix(const std::string& file, const std::string& names) {
     m.values = t.values;
     m.names = std::move(t.names);
   };
+  LoadOptions options{.dense = true};
   if (file == "-") {  // a table, unless its first bytes say otherwise
     const io::Source source("/dev/stdin");
     if (const io::Format* const format = io::format_by_magic(source))
-      m.values = format->read(source, {});
+      m.values = format->read(source, options);
     else
       read_table(source, 0);
-  } else if (file.ends_with(".csv") || file.ends_with(".tsv")) {
-    read_table(io::Source(file), file.ends_with(".tsv") ? '\t' : 0);
   } else {
-    m.values = load(file);
+    const auto [path, array] = io::split_target(file);
+    if (!array.empty()) options.names = {array};
+    const io::Format* const format = io::format_of(path);
+    const bool table = format && (format->ending == ".csv" || format->ending == ".tsv");
+    if (table && array.empty())
+      read_table(io::Source(path), format->ending == ".tsv" ? '\t' : 0);
+    else
+      m.values = load(path, options);
   }
   if (!names.empty()) {
     m.names = split(names);
@@ -167,7 +173,9 @@ Matrix read_matrix(const std::string& file, const std::string& names) {
 void Outputs::declare(CLI::App& app, bool data) {
   app.add_flag("--json", as_json, "Print JSON (schema_version inside) with the diagnosis.");
   app.add_option("--html", html, "Write a report with charts to this file.");
-  if (data) app.add_option("--out", out, "Write the result to this file (.npy, .csv, .tsv) instead of stdout.");
+  if (data)
+    app.add_option("--out", out,
+                   "Write the result to this file (.npy, .npz, .safetensors, .mtx, .csv, .tsv) instead of stdout.");
 }
 
 std::int64_t shown_member(const linalg::Diagnosis& d) {

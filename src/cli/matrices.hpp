@@ -15,7 +15,8 @@ namespace wp::cli {
 
 using json = nlohmann::ordered_json;
 
-// A file, or - for stdin (.npy or .csv). Labels: the header of a table, or --names.
+// A file, FILE:NAME for one of its arrays, or - for stdin (a table, or what its first bytes say). Labels: the header
+// of a table, or --names.
 struct Matrix {
   std::string file;
   Tensor values;

@@ -1,5 +1,6 @@
 // Tables of numbers as text: fields between delimiters, records between line ends (RFC 4180, read with some
-// tolerance).
+// tolerance). Lines that begin with # are skipped, and so are blank lines, except between records of a file with one
+// column: there they are missing values.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,42 +10,53 @@
 namespace wp::io {
 
 struct Field {
-  std::string_view text;     // without the outer quotes and the blanks around it
-  std::uint64_t offset = 0;  // in the file
-  std::uint64_t line = 0;    // from 1
-  bool quoted = false;       // then "" in it stands for one quote
+  std::string_view text;  // without the outer quotes and the blanks around it
+  std::size_t at = 0;     // where it begins, in the text
+  bool quoted = false;    // then "" in it stands for one quote
+};
+std::string unquoted(const Field& f);
+
+// The grammar: a place in text that lies in memory. It never reads at or behind text.size().
+struct Cursor {
+  enum class Fault : std::uint8_t { none, open_quote, after_quote };
+
+  std::string_view text;
+  char delimiter = ',';
+  std::size_t at = 0;
+
+  bool at_end_of_line() const noexcept { return at == text.size() || text[at] == '\n' || text[at] == '\r'; }
+  void skip_blanks() noexcept;
+  void end_line() noexcept;
+  // Skips a comment or a blank line; false: a record begins here, or the text ends.
+  enum class Line : std::uint8_t { record, comment, blank, end };
+  Line skip_line() noexcept;
+  // The field that begins here; at is behind it (and behind the blanks after it) then, or where the fault is.
+  Fault field(Field& f) noexcept;
+  // From the end of one field to the start of the next; false: the record ends here.
+  bool next_field() noexcept;
 };
 
-// Reads records one by one from text that lies in memory.
+// Reads records one by one: heads of files, and what the fast parser does not know.
 class Records {
  public:
   Records(const Source& source, std::string_view text, char delimiter);
-  // The next record's fields; false at the end. Lines that begin with # are skipped, and so are blank lines, except
-  // between records of a file with one column: there they are missing values. Throws FormatError for bad quotes.
+  // The next record's fields; false at the end. Throws FormatError for bad quotes.
   bool next(std::vector<Field>& fields);
-  void one_column(bool yes) noexcept { one_column_ = yes; }
-  std::uint64_t line() const noexcept { return line_; }
+  std::size_t at() const noexcept { return cursor_.at; }
 
  private:
-  void skip_blanks();
-  Field field();
-  Field quoted();
-  bool at_end_of_line() const noexcept { return at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
-  void end_line() noexcept;
-
   const Source& source_;
-  std::string_view text_;
-  char delimiter_;
-  bool one_column_ = false, started_ = false;
-  std::size_t at_ = 0;
-  std::uint64_t line_ = 1, blank_lines_ = 0;  // since the last record
+  Cursor cursor_;
 };
+// The line that a byte of the file is in, from 1.
+std::uint64_t line_of(const Source& source, std::uint64_t offset);
+[[noreturn]] void bad_quotes(const Source& source, std::uint64_t offset, Cursor::Fault fault);
 
-enum class FieldKind : std::uint8_t { integer, real, missing, beyond, text };
+enum class FieldKind : std::uint8_t { boolean, integer, real, missing, beyond, text };
 struct Number {
   FieldKind kind = FieldKind::text;  // beyond: a number that no f64 holds
-  std::int64_t integer = 0;
-  double real = 0;  // also set for integers
+  std::int64_t integer = 0;          // also of booleans
+  double real = 0;                   // also set for integers
 };
 Number parse_number(std::string_view text);
 
@@ -64,5 +76,7 @@ Table read_csv(const Source& source, const LoadOptions& options, char delimiter)
 NamedTensors read_columns(const Source& source, const LoadOptions& options, char delimiter);
 std::unique_ptr<Blocks> csv_blocks(std::shared_ptr<const Source> source, const BlockOptions& options, char delimiter);
 void write_csv(Sink& sink, const Tensor& t, const SaveOptions& options, char delimiter);
+void write_csv_rows(Sink& sink, const Tensor& t, char delimiter);  // without names
+void write_columns(Sink& sink, const NamedTensors& columns, const SaveOptions& options, char delimiter);
 
 }  // namespace wp::io

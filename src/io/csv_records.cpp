@@ -25,11 +25,21 @@ bool is_missing(std::string_view text) {
   return std::find(words.begin(), words.end(), std::string_view(lower, text.size())) != words.end();
 }
 
+// 1, 0, or −1 for other text.
+int boolean_of(std::string_view text) {
+  for (const auto& [word, value] : {std::pair{std::string_view("true"), 1}, {std::string_view("false"), 0}})
+    if (text == word || (text.size() == word.size() && text[0] == word[0] - 32 &&
+                         (text.substr(1) == word.substr(1) || text[1] == word[1] - 32)))
+      return value;
+  return -1;
+}
+
 }  // namespace
 
 Number parse_number(std::string_view text) {
   Number n;
   if (is_missing(text)) return {FieldKind::missing, 0, std::numeric_limits<double>::quiet_NaN()};
+  if (const int truth = boolean_of(text); truth >= 0) return {FieldKind::boolean, truth, static_cast<double>(truth)};
   const char* first = text.data();
   const char* const last = first + text.size();
   if (*first == '+' && text.size() > 1 && text[1] != '-' && text[1] != '+') ++first;
@@ -46,81 +56,110 @@ Number parse_number(std::string_view text) {
   return n;
 }
 
+std::string unquoted(const Field& f) {
+  std::string out(f.text);
+  if (f.quoted)
+    for (std::size_t at = 0; (at = out.find("\"\"", at)) != std::string::npos; ++at) out.erase(at, 1);
+  return out;
+}
+
+void Cursor::skip_blanks() noexcept {
+  while (at < text.size() && (text[at] == ' ' || (text[at] == '\t' && delimiter != '\t'))) ++at;
+}
+
+void Cursor::end_line() noexcept {
+  if (at < text.size() && text[at] == '\r') ++at;
+  if (at < text.size() && text[at] == '\n') ++at;
+}
+
+Cursor::Line Cursor::skip_line() noexcept {
+  if (at == text.size()) return Line::end;
+  const std::size_t start = at;
+  const bool comment = text[at] == '#';
+  if (comment)
+    at = std::min(text.find('\n', at), text.size());
+  else
+    skip_blanks();
+  if (!at_end_of_line()) {
+    at = start;
+    return Line::record;
+  }
+  if (!comment && at == text.size()) return Line::end;
+  end_line();
+  return comment ? Line::comment : Line::blank;
+}
+
+Cursor::Fault Cursor::field(Field& f) noexcept {
+  skip_blanks();
+  const std::size_t start = at;
+  f = {{}, start, at < text.size() && text[at] == '"'};
+  if (!f.quoted) {
+    const char stops[] = {delimiter, '\n', '\r'};
+    at = std::min(text.find_first_of(std::string_view(stops, 3), at), text.size());
+    std::size_t end = at;
+    while (end > start && (text[end - 1] == ' ' || text[end - 1] == '\t')) --end;
+    f.text = text.substr(start, end - start);
+    return Fault::none;
+  }
+  for (++at;; ++at) {
+    const std::size_t end = text.find('"', at);
+    at = end == std::string_view::npos ? start : end + 1;
+    if (at == start) return Fault::open_quote;
+    if (at == text.size() || text[at] != '"') break;
+  }
+  f.text = text.substr(start + 1, at - start - 2);
+  skip_blanks();
+  return at_end_of_line() || text[at] == delimiter || delimiter == ' ' ? Fault::none : Fault::after_quote;
+}
+
+bool Cursor::next_field() noexcept {
+  if (delimiter == ' ') skip_blanks();
+  if (at_end_of_line()) return false;
+  if (text[at] == delimiter) ++at;
+  return true;
+}
+
+std::uint64_t line_of(const Source& source, std::uint64_t offset) {
+  std::vector<char> buffer(kSampleBytes);
+  std::uint64_t line = 1;
+  bool carriage = false;
+  for (std::uint64_t at = 0; at < offset; at += buffer.size()) {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), offset - at));
+    source.read(at, buffer.data(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      line += buffer[i] == '\r' || (buffer[i] == '\n' && !carriage);
+      carriage = buffer[i] == '\r';
+    }
+  }
+  return line;
+}
+
+void bad_quotes(const Source& source, std::uint64_t offset, Cursor::Fault fault) {
+  source.refuse_at(
+      "WP-FMT-005", offset,
+      say("line ", line_of(source, offset),
+          fault == Cursor::Fault::open_quote ? ": a quoted field does not end." : ": text follows a closing quote."));
+}
+
 Records::Records(const Source& source, std::string_view text, char delimiter)
-    : source_(source), text_(text), delimiter_(delimiter) {
-  if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff"))
+    : source_(source), cursor_{text, delimiter} {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     source_.refuse_at("WP-FMT-001", 0, "this is UTF-16 text.",
                       "Convert it to UTF-8 first (iconv -f utf-16 -t utf-8).");
-  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
-}
-
-void Records::skip_blanks() {
-  while (at_ < text_.size() && (text_[at_] == ' ' || (text_[at_] == '\t' && delimiter_ != '\t'))) ++at_;
-}
-
-void Records::end_line() noexcept {
-  if (at_ < text_.size() && text_[at_] == '\r') ++at_;
-  if (at_ < text_.size() && text_[at_] == '\n') ++at_;
-  ++line_;
-}
-
-Field Records::quoted() {
-  const std::size_t start = at_++;
-  Field f{{}, start, line_, true};
-  for (;;) {
-    const std::size_t end = text_.find('"', at_);
-    if (end == std::string_view::npos)
-      source_.refuse_at("WP-FMT-005", start, say("line ", f.line, ": a quoted field does not end."));
-    at_ = end + 1;
-    if (at_ == text_.size() || text_[at_] != '"') break;
-    ++at_;
-  }
-  f.text = text_.substr(start + 1, at_ - start - 2);
-  line_ += static_cast<std::uint64_t>(std::count(f.text.begin(), f.text.end(), '\n'));
-  skip_blanks();
-  if (!at_end_of_line() && text_[at_] != delimiter_ && delimiter_ != ' ')
-    source_.refuse_at("WP-FMT-005", at_, say("line ", line_, ": text follows a closing quote."));
-  return f;
-}
-
-Field Records::field() {
-  skip_blanks();
-  if (at_ < text_.size() && text_[at_] == '"') return quoted();
-  const std::size_t start = at_;
-  const char stops[] = {delimiter_, '\n', '\r'};
-  at_ = std::min(text_.find_first_of(std::string_view(stops, 3), at_), text_.size());
-  std::size_t end = at_;
-  while (end > start && (text_[end - 1] == ' ' || text_[end - 1] == '\t')) --end;
-  return {text_.substr(start, end - start), start, line_, false};
+  if (text.starts_with("\xef\xbb\xbf")) cursor_.at = 3;
 }
 
 bool Records::next(std::vector<Field>& fields) {
   fields.clear();
-  for (;; end_line()) {
-    const bool comment = at_ < text_.size() && text_[at_] == '#';
-    if (comment) at_ = std::min(text_.find('\n', at_), text_.size());
-    if (at_ == text_.size()) return false;
-    const std::size_t start = at_;
-    skip_blanks();
-    if (!at_end_of_line()) {
-      at_ = start;
-      break;
-    }
-    if (started_ && !comment) ++blank_lines_;
-  }
-  started_ = true;
-  if (one_column_ && blank_lines_ > 0) {
-    fields.push_back({{}, at_, line_ - blank_lines_--, false});
-    return true;
-  }
-  blank_lines_ = 0;
-  for (;;) {
-    fields.push_back(field());
-    if (delimiter_ == ' ') skip_blanks();
-    if (at_end_of_line()) break;
-    if (text_[at_] == delimiter_) ++at_;
-  }
-  end_line();
+  Cursor::Line line = cursor_.skip_line();
+  while (line == Cursor::Line::comment || line == Cursor::Line::blank) line = cursor_.skip_line();
+  if (line == Cursor::Line::end) return false;
+  do {
+    fields.emplace_back();
+    if (const Cursor::Fault fault = cursor_.field(fields.back()); fault != Cursor::Fault::none)
+      bad_quotes(source_, cursor_.at, fault);
+  } while (cursor_.next_field());
+  cursor_.end_line();
   return true;
 }
 

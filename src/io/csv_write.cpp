@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-
-#include <cmath>
-
 #include "io/csv.hpp"
-#include "kernels/convert.hpp"
+#include "io/number_text.hpp"
 #include "kernels/types.hpp"
 #include "kernels/walk.hpp"
 
@@ -11,26 +7,6 @@ namespace wp::io {
 namespace {
 
 constexpr std::size_t kFlush = 1 << 20;
-
-// The shortest text that reads back as v. Floats always show that they are: 1.0, 1e+20, nan.
-template <class T>
-void append(fmt::memory_buffer& out, T v) {
-  if constexpr (std::is_same_v<T, bool>) {
-    out.push_back(v ? '1' : '0');
-  } else if constexpr (std::is_same_v<T, Half>) {
-    append(out, kernels::half_value(v.bits));
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    append(out, kernels::bfloat16_value(v.bits));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    const std::size_t start = out.size();
-    fmt::format_to(std::back_inserter(out), "{}", v);
-    bool whole = true;
-    for (std::size_t i = start; i < out.size(); ++i) whole &= out[i] == '-' || (out[i] >= '0' && out[i] <= '9');
-    if (whole) out.append(std::string_view(".0"));
-  } else if constexpr (std::is_integral_v<T>) {
-    fmt::format_to(std::back_inserter(out), "{}", v);
-  }
-}
 
 void check(const Tensor& t, bool named) {
   if (is_complex(t.dtype()))
@@ -73,7 +49,7 @@ void write_rows(Sink& sink, const Tensor& t, std::int64_t rows, std::int64_t col
     kernels::gather(row.data(), t.dtype(), t.node()->data, t.dtype(), t.shape(), t.strides(), r * columns, columns);
     for (std::int64_t c = 0; c < columns; ++c) {
       if (c) out.push_back(delimiter);
-      append(out, values[c]);
+      append_number(out, values[c]);
     }
     out.push_back('\n');
     if (out.size() >= kFlush) {
@@ -88,12 +64,68 @@ void write_rows(Sink& sink, const Tensor& t, std::int64_t rows, std::int64_t col
 
 void write_csv(Sink& sink, const Tensor& t, const SaveOptions& options, char delimiter) {
   check(t, !options.names.empty());
-  const std::int64_t rows = t.ndim() ? t.shape()[0] : 1, columns = t.ndim() == 2 ? t.shape()[1] : 1;
+  const std::int64_t columns = t.ndim() == 2 ? t.shape()[1] : 1;
   if (!options.names.empty()) write_names(sink, options.names, columns, delimiter);
+  write_csv_rows(sink, t, delimiter);
+}
+
+void write_csv_rows(Sink& sink, const Tensor& t, char delimiter) {
+  const std::int64_t rows = t.ndim() ? t.shape()[0] : 1, columns = t.ndim() == 2 ? t.shape()[1] : 1;
   kernels::with_type(t.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     write_rows<T>(sink, t, rows, columns, delimiter);
   });
+}
+
+void write_columns(Sink& sink, const NamedTensors& columns, const SaveOptions& options, char delimiter) {
+  refuse_names(options, "a file of columns");
+  constexpr std::int64_t piece = 4096;  // rows at a time
+  std::vector<std::string> names;
+  for (const auto& [name, t] : columns) {
+    if (t.ndim() != 1 || t.size() != columns[0].second.size() || is_complex(t.dtype()))
+      refuse<ShapeError>("WP-SHP-001", say("columns of a text table are real, have one axis and equal lengths; got '",
+                                           excerpt(name), "' ", t.dtype(), " ", t.shape(), "."));
+    names.push_back(name);
+  }
+  if (names.empty()) refuse<ShapeError>("WP-SHP-001", "a text table needs at least one column.");
+  write_names(sink, names, static_cast<std::int64_t>(names.size()), delimiter);
+  // Every column as text, a piece at a time; ends[c] are the ends of its fields.
+  const std::int64_t rows = columns[0].second.size();
+  std::vector<fmt::memory_buffer> texts(names.size());
+  std::vector<std::vector<std::size_t>> ends(names.size());
+  std::vector<char> values;
+  fmt::memory_buffer out;
+  for (std::int64_t first = 0; first < rows; first += piece) {
+    const std::int64_t n = std::min(piece, rows - first);
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      const Tensor& t = columns[c].second;
+      values.resize(static_cast<std::size_t>(n) * size_of(t.dtype()));
+      kernels::gather(values.data(), t.dtype(), t.node()->data, t.dtype(), t.shape(), t.strides(), first, n);
+      texts[c].clear();
+      ends[c].clear();
+      kernels::with_type(t.dtype(), [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        for (std::int64_t i = 0; i < n; ++i) {
+          const T v = reinterpret_cast<const T*>(values.data())[i];
+          if constexpr (std::is_same_v<T, bool>)
+            texts[c].append(std::string_view(v ? "true" : "false"));
+          else
+            append_number(texts[c], v);
+          ends[c].push_back(texts[c].size());
+        }
+      });
+    }
+    out.clear();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+      for (std::size_t c = 0; c < names.size(); ++c) {
+        const std::size_t begin = i ? ends[c][i - 1] : 0;
+        if (c) out.push_back(delimiter);
+        out.append(texts[c].data() + begin, texts[c].data() + ends[c][i]);
+      }
+      out.push_back('\n');
+    }
+    sink.write(out.data(), out.size());
+  }
 }
 
 }  // namespace wp::io

@@ -118,6 +118,28 @@ void Source::refuse_at(std::string_view code, std::uint64_t offset, std::string_
                       say(advice, advice.empty() ? "" : " ", "Nothing was read."));
 }
 
+std::string Part::title() const {
+  return entry_.empty() ? say("'", source_.path(), "'")
+                        : say("'", source_.path(), "', entry '", excerpt(entry_), "',");
+}
+
+void Part::read(std::uint64_t offset, void* to, std::size_t bytes) const {
+  if (!packed_) {
+    source_.read(base_ + offset, to, bytes);
+  } else {
+    if (offset + bytes > head_.size())
+      refuse_at("WP-FMT-002", offset, say("the header has more than ", head_.size(), " bytes."));
+    std::memcpy(to, head_.data() + offset, bytes);
+  }
+}
+
+void Part::refuse_at(std::string_view code, std::uint64_t offset, std::string_view why,
+                     std::string_view advice) const {
+  const std::string entry = entry_.empty() ? "" : say("entry '", excerpt(entry_), "': ");
+  const std::string inside = packed_ ? say("unpacked byte ", offset, ": ") : "";
+  source_.refuse_at(code, base_ + (packed_ ? 0 : offset), say(entry, inside, why), advice);
+}
+
 Sink::Sink(const std::string& path) : path_(path), target_(path) {
   struct stat info {};
   const bool exists = stat(path.c_str(), &info) == 0;
@@ -173,6 +195,16 @@ void Sink::write(const void* data, std::size_t bytes) {
     at += put;
     bytes -= static_cast<std::size_t>(put);
     written_ += static_cast<std::uint64_t>(put);
+  }
+}
+
+void Sink::rewrite(std::uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail("written", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
   }
 }
 

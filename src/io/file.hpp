@@ -42,6 +42,31 @@ class Source {
   std::size_t capacity_ = 0;
 };
 
+// What is read like a file of its own: all of a file, or an entry of an archive. Offsets count from its first byte.
+class Part {
+ public:
+  Part(const Source& source) noexcept : source_(source), size_(source.size()) {}  // NOLINT: implicit on purpose
+  Part(const Source& source, std::string entry, std::uint64_t base, std::uint64_t size)
+      : source_(source), entry_(std::move(entry)), base_(base), size_(size) {}
+  // An entry that is packed from `base` on: `head` holds its first bytes, and no others are read.
+  Part(const Source& source, std::string entry, std::uint64_t base, std::uint64_t size, std::string_view head)
+      : source_(source), entry_(std::move(entry)), base_(base), size_(size), head_(head), packed_(true) {}
+
+  std::uint64_t base() const noexcept { return packed_ ? 0 : base_; }
+  std::uint64_t size() const noexcept { return size_; }
+  std::string title() const;  // "'x.npz', entry 'w.npy',"
+  void read(std::uint64_t offset, void* to, std::size_t bytes) const;
+  [[noreturn]] void refuse_at(std::string_view code, std::uint64_t offset, std::string_view reason,
+                              std::string_view advice = {}) const;
+
+ private:
+  const Source& source_;
+  std::string entry_;
+  std::uint64_t base_ = 0, size_;
+  std::string_view head_;
+  bool packed_ = false;
+};
+
 // A file that is written: a temporary file in the same directory that commit() puts in place. Without commit() it
 // goes away and the old file stays. What is not a regular file (a pipe, /dev/stdout) is written directly.
 class Sink {
@@ -53,6 +78,10 @@ class Sink {
 
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  std::uint64_t written() const noexcept { return written_; }
+  // Whether bytes that were written can be replaced: not in a pipe.
+  bool can_rewrite() const noexcept { return !temporary_.empty(); }
+  void rewrite(std::uint64_t offset, std::string_view bytes);
   void commit();
 
  private:

@@ -1,13 +1,17 @@
-// The table of file formats. A new one is a row in format.cpp and a file with its two functions.
+// The table of file formats. A new one is a row in format.cpp and a file with its functions.
 #pragma once
+#include <algorithm>
 #include <span>
 #include <string_view>
 
 #include "io/blocks.hpp"
 #include "io/file.hpp"
+#include "kernels/walk.hpp"
 #include "wellposed/io.hpp"
 
 namespace wp::io {
+
+using OwnedBlocks = std::vector<std::unique_ptr<Blocks>>;
 
 struct Format {
   std::string_view ending;  // ".npy", in lower case
@@ -15,8 +19,10 @@ struct Format {
   // Headers are checked whole before memory for elements is asked for.
   Tensor (*read)(const Source&, const LoadOptions&);
   NamedTensors (*read_all)(const Source&, const LoadOptions&);
-  std::vector<std::unique_ptr<Blocks>> (*blocks)(std::shared_ptr<const Source>, const BlockOptions&);
-  void (*write)(Sink&, const Tensor&, const SaveOptions&);  // refuses what the format does not hold first
+  OwnedBlocks (*blocks)(std::shared_ptr<const Source>, const BlockOptions&);
+  // Refuse what the format does not hold before they write.
+  void (*write)(Sink&, const Tensor&, const SaveOptions&);
+  void (*write_all)(Sink&, const NamedTensors&, const SaveOptions&);  // null: the format holds one array
 };
 std::span<const Format> formats();
 // By the path's ending; null if no format has it.
@@ -28,4 +34,31 @@ const Format& format_for(const Source& source);
 // ".npy, .csv, .tsv".
 std::string endings_text();
 
+// The positions of the arrays that were asked for, in that order (all: none were asked for). Throws ArgumentError.
+std::vector<std::size_t> chosen(const Source& source, const std::vector<std::string>& have,
+                                const std::vector<std::string>& asked);
+// The position of the only one, or of the one that was asked for.
+std::size_t chosen_one(const Source& source, const std::vector<std::string>& have,
+                       const std::vector<std::string>& asked);
+bool valid_utf8(std::string_view text) noexcept;
+// "weights.npz:w": the file and the array of it. The name is empty if a file has the whole text as its name.
+std::pair<std::string, std::string> split_target(const std::string& text);
+void refuse_names(const SaveOptions& options, std::string_view format);  // column names outside of tables
+// put(bytes, count) for the elements in row-major order, some at a time.
+template <class Put>
+void write_elements(const Tensor& t, const Put& put) {
+  constexpr std::int64_t piece = 1 << 16;  // elements at a time
+  const char* const data = t.node()->data;
+  const std::size_t item = size_of(t.dtype());
+  std::vector<char> buffer(t.is_contiguous() ? 0 : static_cast<std::size_t>(std::min(t.size(), piece)) * item);
+  for (std::int64_t start = 0; start < t.size(); start += piece) {
+    const std::int64_t n = std::min(piece, t.size() - start);
+    const char* from = data + static_cast<std::size_t>(start) * item;
+    if (!t.is_contiguous()) {
+      kernels::gather(buffer.data(), t.dtype(), data, t.dtype(), t.shape(), t.strides(), start, n);
+      from = buffer.data();
+    }
+    put(from, static_cast<std::size_t>(n) * item);
+  }
+}
 }  // namespace wp::io

@@ -8,9 +8,9 @@ namespace wp::io {
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
 // Checks everything the header says against itself and against the file's size. Throws FormatError.
-Stored read_npy_header(const Source& source);
-// Magic, version, header, padded so that the data starts at a multiple of 64 bytes.
-std::string npy_header(DType dtype, const Dims& shape);
+Stored read_npy_header(const Part& source);
+// Magic, version, header, padded so that the data starts at a multiple of 64 bytes, at `least` or behind it.
+std::string npy_header(DType dtype, const Dims& shape, std::size_t least = 0);
 
 Tensor read_npy(const Source& source, const LoadOptions& options);
 void write_npy(Sink& sink, const Tensor& t, const SaveOptions& options);

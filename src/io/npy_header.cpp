@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include "io/npy.hpp"
 
@@ -52,7 +51,7 @@ std::string_view why_not(std::string_view code) {
 // A parser for the part of Python's literals that headers use. `base` is the file offset of the text.
 class Literal {
  public:
-  Literal(const Source& source, std::string_view text, std::uint64_t base)
+  Literal(const Part& source, std::string_view text, std::uint64_t base)
       : source_(source), text_(text), base_(base) {}
 
   Stored dictionary() {
@@ -129,6 +128,7 @@ class Literal {
              !__builtin_add_overflow(n, std::int64_t{text_[at_] - '0'}, &n);
     if (at_ == start)
       bad(start, say("a length must be a whole number; found '", excerpt(text_.substr(start, 16)), "'"));
+    if (text_[start] == '0' && at_ > start + 1) bad(start, "a length does not begin with 0");
     if (!fits) bad(start, say("length ", excerpt(text_.substr(start, at_ - start)), " is beyond 2^63 - 1"));
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
     return n;
@@ -169,13 +169,13 @@ class Literal {
     bad(start, say("dtype '", excerpt(text), "' cannot be read: ", why_not(code)), "WP-FMT-004");
   }
 
-  const Source& source_;
+  const Part& source_;
   std::string_view text_;
   std::uint64_t base_;
   std::size_t at_ = 0;
 };
 
-[[noreturn]] void wrong_size(const Source& s, const Stored& h, std::string promised, bool more) {
+[[noreturn]] void wrong_size(const Part& s, const Stored& h, std::string promised, bool more) {
   std::string holds = bytes_text(static_cast<double>(s.size()));
   if (holds == promised) {
     promised = say(h.data + h.bytes, " bytes");
@@ -185,16 +185,16 @@ class Literal {
   if (more)
     refuse<FormatError>(
         "WP-FMT-003",
-        say("'", s.path(), "' promises ", promised, " but holds ", holds, ": ", s.size() - h.data - h.bytes,
+        say(s.title(), " promises ", promised, " but holds ", holds, ": ", s.size() - h.data - h.bytes,
             " bytes follow the array", where, "."),
         "Several arrays in one file are not read, nor is a file whose header lies. Nothing was read.");
   refuse<FormatError>(
       "WP-FMT-003",
-      say("'", s.path(), "' promises ", promised, " but holds ", holds, ": truncated or not an npy file", where, "."),
+      say(s.title(), " promises ", promised, " but holds ", holds, ": truncated or not an npy file", where, "."),
       "Nothing was read.");
 }
 
-void check_size(const Source& s, Stored& h) {
+void check_size(const Part& s, Stored& h) {
   if (!bytes_of(h.dtype, h.shape, h.bytes)) wrong_size(s, h, "more than 4 EiB", false);
   if (h.bytes == s.size() - h.data) return;
   wrong_size(s, h, bytes_text(static_cast<double>(h.data + h.bytes)), h.bytes < s.size() - h.data);
@@ -202,7 +202,7 @@ void check_size(const Source& s, Stored& h) {
 
 }  // namespace
 
-Stored read_npy_header(const Source& s) {
+Stored read_npy_header(const Part& s) {
   unsigned char head[12] = {};
   const std::size_t have = std::min<std::size_t>(sizeof head, s.size());
   s.read(0, head, have);
@@ -232,10 +232,11 @@ Stored read_npy_header(const Source& s) {
   Stored h = Literal(s, text, base).dictionary();
   h.data = base + length;
   check_size(s, h);
+  h.data += s.base();
   return h;
 }
 
-std::string npy_header(DType dtype, const Dims& shape) {
+std::string npy_header(DType dtype, const Dims& shape, std::size_t least) {
   std::string_view code;
   for (const Code& c : codes)
     if (c.dtype == dtype) code = c.code;
@@ -249,6 +250,7 @@ std::string npy_header(DType dtype, const Dims& shape) {
   const bool large = text.size() + 128 > 0xffff;
   const std::size_t base = large ? 12 : 10;
   text.append(63 - (base + text.size()) % 64, ' ');
+  if (base + text.size() + 1 < least) text.append(least - base - text.size() - 1, ' ');
   text += '\n';
   std::string out(npy_magic);
   out += large ? '\2' : '\1';
