@@ -15,6 +15,7 @@ int main() {
   const wp::Trace trace;
   for (const wp::Batch& batch : data.epoch(0)) {
     const wp::Tensor loss = wp::mean(wp::square(wp::matmul(batch["data"], w)));
-    if (!wp::isfinite(loss).item<bool>()) std::cout << "batch " << batch.number << ": " << wp::blame(loss).text() << "\n";
+    if (!wp::isfinite(loss).item<bool>())
+      std::cout << "batch " << batch.number << ": " << wp::blame(loss).text() << "\n";
   }
 }

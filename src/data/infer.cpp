@@ -8,7 +8,7 @@ namespace wp {
 namespace data {
 namespace {
 
-constexpr std::int64_t kFewRows = 16, kFewValues = 16;
+constexpr std::int64_t kFewRows = 16, kFewValues = 16, kHead = 1000;
 constexpr int kKnots = 32;
 
 double three_digits(double x) {
@@ -102,7 +102,7 @@ bool square(const Subject& s) {
          s.shape.back() <= 2000 && is_floating(s.dtype);
 }
 
-// What might be true of the tensor and its columns.
+// What might be true of the tensor and its columns, by their first rows.
 void add_candidates(SchemaTensor& t, const Input& input) {
   const auto blocks = input.open();
   if (!input.table) {
@@ -114,8 +114,15 @@ void add_candidates(SchemaTensor& t, const Input& input) {
     if (is_integer(s.dtype) && s.shape.size() == 1) t.unique().monotone("nondecreasing");
     return;
   }
-  for (const io::ArrayInfo& a : blocks->arrays())
-    if (a.dtype == i64) t.column(a.name).unique().monotone("nondecreasing");
+  std::vector<Tensor> head;
+  if (!blocks->next(kHead, head)) return;
+  for (std::size_t k = 0; k < head.size(); ++k) {
+    if (head[k].dtype() != i64) continue;
+    std::vector<std::int64_t> v = head[k].to_vector<std::int64_t>();
+    if (std::is_sorted(v.begin(), v.end())) t.column(blocks->arrays()[k].name).monotone("nondecreasing");
+    std::sort(v.begin(), v.end());
+    if (std::adjacent_find(v.begin(), v.end()) == v.end()) t.column(blocks->arrays()[k].name).unique();
+  }
 }
 
 std::string dtype_words(const Subject& s, bool table) {

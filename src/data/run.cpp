@@ -29,7 +29,7 @@ Run::Run(const Input& input, const SchemaTensor* rules, const ValidateOptions& o
   s.keep = options.offenders;
   if (input.table) {
     s.shape = {blocks_->rows(), static_cast<std::int64_t>(arrays.size())};
-    s.dtype = table_dtype(arrays);
+    s.dtype = f64;  // what columns are is known at the end: settle()
     for (const io::ArrayInfo& a : arrays) s.columns.push_back(a.name);
   } else {
     s.shape = arrays.at(0).shape;
@@ -60,7 +60,6 @@ Run::Run(const Input& input, const SchemaTensor* rules, const ValidateOptions& o
     one.column_number = c;
     one.column = static_cast<std::size_t>(c) < names_.size() ? names_[static_cast<std::size_t>(c)] : say(c);
     one.width = width_ / s.shape.back();
-    if (input.table) one.dtype = arrays[static_cast<std::size_t>(c)].dtype;
     fields_.emplace_back(one, nullptr);
   }
 }
@@ -94,7 +93,6 @@ void Run::add_columns(const SchemaTensor& rules) {
     }
     s.width = width_ / columns;
     s.missing = s.missing || allows_missing(c);
-    if (input_.table) s.dtype = blocks_->arrays()[static_cast<std::size_t>(s.column_number)].dtype;
     fields_.emplace_back(std::move(s), &c);
   }
 }
