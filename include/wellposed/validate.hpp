@@ -40,7 +40,7 @@ struct FieldReport {
   Dims shape;
   std::int64_t values = 0, nans = 0, infs = 0;
   std::string low, high;  // of the values that are not NaN; empty: there are none
-  // Counts of the finite values between edges[i] and edges[i + 1]; of a sample where there are more than 65,536.
+  // Counts of the finite values between edges[i] and edges[i + 1]; of a sample where there are more than 16,384.
   std::vector<double> edges;
   std::vector<std::int64_t> counts;
   std::int64_t sampled = 0;

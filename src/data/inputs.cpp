@@ -1,12 +1,11 @@
 #include "data/inputs.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 
 #include "data/tile.hpp"
+#include "io/npy.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/types.hpp"
 #include "kernels/walk.hpp"
@@ -30,6 +29,15 @@ DType common(DType a, DType b) {
   }
 }
 
+// Where bytes are elements: little-endian, in C order, no bools (whose bytes are checked).
+void read_directly(Input& input) {
+  auto source = std::make_shared<const io::Source>(input.file);
+  const io::Stored h = io::read_npy_header(*source);
+  if (h.big_endian || h.fortran || h.dtype == boolean) return;
+  input.offset = h.data;
+  input.direct = std::move(source);
+}
+
 }  // namespace
 
 std::vector<Input> inputs_of(const NamedTensors& tensors) {
@@ -37,7 +45,7 @@ std::vector<Input> inputs_of(const NamedTensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
     if (!tensor.defined())
       raise<ArgumentError>("WP-ARG-002", "validate", say("the tensor '", name, "' is undefined."));
-    out.push_back({name, "", false, false, [name = name, t = tensor] {
+    out.push_back({name, "", false, [name = name, t = tensor] {
                      return io::loaded_blocks({{name, t}}, t.nbytes());
                    }});
   }
@@ -51,20 +59,15 @@ std::vector<Input> inputs_of_file(const std::string& argument) {
     path = argument.substr(at + 1);
   }
   const std::string stem = name.empty() ? std::filesystem::path(path).stem().string() : name;
-  if (is_table(path)) return {{stem, path, true, false, [path] { return std::move(io::open_blocks(path).at(0)); }}};
-  if (path.ends_with(".npy")) {
-    const Tensor t = load(path);  // shown in place: faults on several threads are faster than reading on one
-    const bool mapped = t.node()->borrowed && t.is_contiguous();
-    return {{stem, path, false, mapped, [stem, t] { return io::loaded_blocks({{stem, t}}, t.nbytes()); }}};
-  }
+  if (is_table(path)) return {{stem, path, true, [path] { return std::move(io::open_blocks(path).at(0)); }}};
   std::vector<Input> out;
   const auto arrays = io::open_blocks(path);
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     const std::string& inside = arrays[k]->arrays()[0].name;
     const bool named = !inside.empty() && (name.empty() || arrays.size() > 1);
-    out.push_back(
-        {named ? inside : stem, path, false, false, [path, k] { return std::move(io::open_blocks(path).at(k)); }});
+    out.push_back({named ? inside : stem, path, false, [path, k] { return std::move(io::open_blocks(path).at(k)); }});
   }
+  if (path.ends_with(".npy") && out.size() == 1) read_directly(out[0]);
   return out;
 }
 
@@ -119,12 +122,6 @@ Part column(const Tensor& block, std::int64_t which, std::int64_t start, std::in
   kernels::gather(memory.data(), to, block.node()->data + which * step * item, block.dtype(), shape, strides, start,
                   n);
   return {memory.data(), to};
-}
-
-void give_back(const Tensor& block) noexcept {
-  const std::uintptr_t page = 4096, from = reinterpret_cast<std::uintptr_t>(block.node()->data);
-  const std::uintptr_t first = (from + page - 1) & ~(page - 1), last = (from + block.nbytes()) & ~(page - 1);
-  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 DType table_dtype(const std::vector<io::ArrayInfo>& columns) {

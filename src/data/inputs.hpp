@@ -13,10 +13,13 @@ namespace wp::data {
 // arrays are its columns.
 struct Input {
   std::string name;
-  std::string file;     // empty: in memory
-  bool table = false;   // the arrays are the columns
-  bool mapped = false;  // pages of the file: given back after use
+  std::string file;    // empty: in memory
+  bool table = false;  // the arrays are the columns
   std::function<std::unique_ptr<io::Blocks>()> open;
+  // Elements that stand in a file one after the other, as they are in memory: tiles are read where they are looked
+  // at.
+  std::shared_ptr<const io::Source> direct = nullptr;
+  std::uint64_t offset = 0;  // of the first
 };
 std::vector<Input> inputs_of(const NamedTensors& tensors);
 // "x.npy", "x=train.npy", a file with several arrays.
@@ -44,8 +47,6 @@ Part elements(const Tensor& block, std::int64_t start, std::int64_t n, std::vect
 Part column(const Tensor& block, std::int64_t which, std::int64_t start, std::int64_t n, std::vector<char>& memory);
 // Rows of a table, in the dtype that holds all columns.
 Part table_rows(const std::vector<Tensor>& columns, std::int64_t row, std::int64_t rows, std::vector<char>& memory);
-// Of a mapped file: its pages leave this process (they stay in the system's cache).
-void give_back(const Tensor& block) noexcept;
 DType table_dtype(const std::vector<io::ArrayInfo>& columns);
 
 }  // namespace wp::data

@@ -6,7 +6,7 @@
 namespace wp::data {
 namespace {
 
-constexpr std::int64_t kGroup = 32;  // tiles that are looked at before they are joined
+constexpr std::int64_t kGroup = 64;  // tiles that are looked at before they are joined
 
 std::vector<std::string> names_in(const SchemaTensor* rules) {
   std::vector<std::string> out;
@@ -134,32 +134,73 @@ std::vector<std::optional<Field::Look>> Run::look(const std::vector<Tensor>& blo
   return out;
 }
 
+// Looks at tiles of one group at the same time, and joins what they say in their order.
+void Run::take(std::int64_t first, const std::vector<Task>& all, const std::vector<Tensor>* block) {
+  for (std::size_t from = 0; from < all.size(); from += kGroup) {
+    const auto count = static_cast<std::int64_t>(std::min<std::size_t>(kGroup, all.size() - from));
+    std::vector<std::vector<std::optional<Field::Look>>> looks(static_cast<std::size_t>(count));
+    parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Task& t = all[from + static_cast<std::size_t>(i)];
+        looks[static_cast<std::size_t>(i)] = block ? look(*block, first, t) : look_direct(first, t);
+      }
+    });
+    for (auto& one : looks)
+      for (std::size_t k = 0; k < fields_.size(); ++k)
+        if (one[k]) fields_[k].join(std::move(*one[k]));
+  }
+}
+
+// Reads the rows (or the piece of a row) of the task, and looks at them as at a block of their own.
+std::vector<std::optional<Field::Look>> Run::look_direct(std::int64_t first, const Task& t) const {
+  const Subject& s = fields_[0].subject();
+  const auto item = static_cast<std::int64_t>(size_of(s.dtype));
+  const bool whole = t.size == 0 || (t.piece == 0 && fields_.size() > 1);  // columns take whole rows
+  const std::int64_t start = (first + t.row) * width_ + (whole ? 0 : t.piece), n = whole ? t.rows * width_ : t.size;
+  static thread_local std::vector<char> memory;
+  memory.resize(static_cast<std::size_t>(n * item));
+  input_.direct->read(input_.offset + static_cast<std::uint64_t>(start * item), memory.data(), memory.size());
+  Dims shape = s.shape;
+  if (!shape.empty()) shape[0] = t.rows;
+  if (!whole) shape = {1, n};
+  const Tensor rows = Tensor::borrow(memory.data(), s.dtype, shape);
+  if (whole) return look({rows}, first + t.row, {0, t.rows, t.piece, t.size});
+  std::vector<std::optional<Field::Look>> out(fields_.size());
+  std::vector<char> converted;
+  const Part part = elements(rows, 0, n, converted);
+  out[0] = fields_[0].look({part.x, part.dtype, start, n, {}});
+  return out;
+}
+
+void Run::read_direct(Progress* progress) {
+  const Dims& shape = fields_[0].subject().shape;
+  const std::int64_t all_rows = shape.empty() ? 1 : shape[0], step = tile_rows_ * kGroup;
+  const double bytes =
+      static_cast<double>(blocks_->bytes()) / static_cast<double>(std::max<std::int64_t>(all_rows, 1));
+  std::int64_t told = 0;
+  for (rows_ = 0; rows_ < all_rows;) {
+    const std::int64_t n = std::min(step, all_rows - rows_);
+    if (width_ > 0) take(rows_, tasks(rows_, n), nullptr);
+    rows_ += n;
+    const auto done = static_cast<std::int64_t>(bytes * static_cast<double>(rows_));
+    if (progress) progress->add(done - told);
+    told = done;
+  }
+}
+
 void Run::read(Progress* progress) {
+  if (input_.direct && most_ == 0) {
+    read_direct(progress);
+    return settle();
+  }
   Rows rows(*blocks_, tile_rows_ * kGroup, most_);
   std::uint64_t told = 0;
   for (std::vector<Tensor> block; rows.next(block);) {
     const std::int64_t n = block[0].ndim() ? block[0].shape()[0] : 1;
     rows_ += n;
-    const std::vector<Task> all = width_ == 0 ? std::vector<Task>() : tasks(rows.first(), n);
-    for (std::size_t from = 0; from < all.size(); from += kGroup) {
-      const auto count = static_cast<std::int64_t>(std::min<std::size_t>(kGroup, all.size() - from));
-      std::vector<std::vector<std::optional<Field::Look>>> looks(static_cast<std::size_t>(count));
-      parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          looks[static_cast<std::size_t>(i)] = look(block, rows.first(), all[from + static_cast<std::size_t>(i)]);
-      });
-      for (auto& one : looks)
-        for (std::size_t k = 0; k < fields_.size(); ++k)
-          if (one[k]) fields_[k].join(std::move(*one[k]));
-    }
-    if (input_.mapped && most_ == 0) give_back(block[0]);
-    const std::int64_t all_rows = blocks_->rows();
-    const std::uint64_t done =
-        all_rows > 0 ? static_cast<std::uint64_t>(static_cast<double>(blocks_->bytes()) * static_cast<double>(rows_) /
-                                                  static_cast<double>(all_rows))
-                     : blocks_->bytes_done();
-    if (progress) progress->add(static_cast<std::int64_t>(done - told));
-    told = done;
+    if (width_ > 0) take(rows.first(), tasks(rows.first(), n), &block);
+    if (progress) progress->add(static_cast<std::int64_t>(blocks_->bytes_done() - told));
+    told = blocks_->bytes_done();
   }
   settle();
 }

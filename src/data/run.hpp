@@ -23,6 +23,9 @@ class Run {
   };
   void add_columns(const SchemaTensor& rules);
   std::vector<Task> tasks(std::int64_t first, std::int64_t rows) const;
+  void read_direct(Progress* progress);
+  void take(std::int64_t first, const std::vector<Task>& all, const std::vector<Tensor>* block);
+  std::vector<std::optional<Field::Look>> look_direct(std::int64_t first, const Task& t) const;
   std::vector<std::optional<Field::Look>> look(const std::vector<Tensor>& block, std::int64_t first,
                                                const Task& t) const;
   void settle();

@@ -44,9 +44,12 @@ Sample::Taken Sample::look(const Tile& t) {
 }
 
 void Sample::join(const Taken& taken, std::int64_t end) {
-  if (const int level = level_for(end); level > level_) {
-    level_ = level;
-    std::erase_if(taken_, [&](const auto& one) { return chosen(level, one.first >> level) != one.first; });
+  for (const int level = level_for(end); level_ < level;) {  // of two groups that become one, the chosen one stays
+    ++level_;
+    std::erase_if(taken_, [&](const auto& one) {
+      const std::int64_t group = one.first >> (level_ - 1);
+      return (group & 1) != upper_half(level_, group >> 1);
+    });
   }
   taken_.insert(taken_.end(), taken.begin(), taken.end());
 }

@@ -103,7 +103,7 @@ range = [-1, 1]
 non_null = true
 )");
   const std::string whole = validate(x, s).json();
-  for (const std::int64_t block : {1000, 9363, 30010})
+  for (const std::int64_t block : {1000, 4681, 30010})
     EXPECT_EQ(validate(x, s, {.block = block}).json(), whole) << block;
   const int before = threads();
   for (const int n : {1, 2, 5}) {
