@@ -132,6 +132,7 @@ void bind_iterative(nb::module_& m);
 void bind_autodiff(nb::module_& m);
 void bind_trace(nb::module_& m);
 void bind_io(nb::module_& m);
+void bind_data(nb::module_& m);
 void bind_summary(nb::module_& m);
 
 }  // namespace wp::python

@@ -8,6 +8,7 @@
 #include "base/interrupt.hpp"
 #include "bind.hpp"
 #include "wellposed/context.hpp"
+#include "wellposed/validate.hpp"
 
 namespace wp::python {
 
@@ -21,6 +22,7 @@ const char* class_name(const Error& e) {
   if (dynamic_cast<const NotPositiveDefinite*>(&e)) return "NotPositiveDefinite";
   if (dynamic_cast<const NotConverged*>(&e)) return "NotConverged";
   if (dynamic_cast<const LinalgError*>(&e)) return "LinalgError";
+  if (dynamic_cast<const ValidationError*>(&e)) return "ValidationError";
   if (dynamic_cast<const ArgumentError*>(&e)) return "ArgumentError";
   if (dynamic_cast<const ShapeError*>(&e)) return "ShapeError";
   if (dynamic_cast<const DtypeError*>(&e)) return "DtypeError";
@@ -47,6 +49,7 @@ void set_from(const Error& e) {
   made.attr("finding") = nb::cast(e.finding());
   made.attr("_error") = nb::capsule(new std::exception_ptr(std::current_exception()), "wellposed.error",
                                     [](void* p) noexcept { delete static_cast<std::exception_ptr*>(p); });
+  if (const auto* v = dynamic_cast<const ValidationError*>(&e)) made.attr("report") = nb::cast(v->report());
   if (const auto* l = dynamic_cast<const LinalgError*>(&e)) {
     made.attr("diagnosis") = nb::steal(wrap_diagnosis(l->diagnosis()));
     nb::list values;

@@ -37,6 +37,7 @@ NB_MODULE(_core, m) {
   bind_autodiff(m);
   bind_trace(m);
   bind_io(m);
+  bind_data(m);
   bind_summary(m);
   m.def("run_command", run_command, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -54,6 +54,12 @@ class GaugeError(GradientError):
     """The loss depends on a choice that the matrix does not determine."""
 
 
+class ValidationError(Error, ValueError):
+    """Data is not what its schema says: `report` says which rules are broken, and where."""
+
+    report = None
+
+
 class OutOfMemory(Error, MemoryError):
     """More memory than there is was asked for."""
 

@@ -24,6 +24,8 @@ constexpr const char* kExamples =
     "  wellposed ops --json | jq '.ops[].name'\n"
     "  wellposed diagnose A.npy    what is wrong with a matrix\n"
     "  wellposed solve A.npy b.npy --out x.npy\n"
+    "  wellposed schema infer train.npy --out s.toml\n"
+    "  wellposed validate new.npy --schema s.toml\n"
     "  wellposed postmortem run.wpr    what a process was doing when it died\n"
     "  wellposed bisect --data X.npy -- ./train {}\n"
     "\n"

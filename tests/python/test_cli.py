@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["tour", "doctor", "ops", "diagnose", "inv", "solve", "lstsq", "pinv", "svd", "cond", "rank",
+COMMANDS = ["tour", "doctor", "ops", "diagnose", "inv", "solve", "lstsq", "pinv", "svd", "cond", "rank", "validate", "schema",
             "bisect", "postmortem"]
 
 
