@@ -20,9 +20,10 @@ inline Tensor diagonal(double a, double b) {
   return Tensor{{a, 0.0}, {0.0, b}};
 }
 
-// WP-GRD; WP-SCM and WP-VAL; findings_test.cpp has the others.
+// WP-GRD; WP-SCM and WP-VAL; WP-SUM; findings_test.cpp has the others.
 const Rows& of_gradients();
 const Rows& of_data();
+const Rows& of_summaries();
 
 void expect_triggers(const Rows& rows);
 

@@ -65,12 +65,12 @@ Tensor pixels_of(const Tensor& x) {
   const std::int64_t c = p.ndim() == 4 ? p.shape(3) : 0;
   if ((c != 1 && c != 3 && c != 4) || p.size() == 0)
     raise<ShapeError>(
-        "WP-SHP-001", "SummaryWriter::image",
+        "WP-SUM-003", "SummaryWriter::image",
         say("an image has the shape [h, w], [h, w, c] or [n, h, w, c] with c = 1, 3 or 4, none of them 0; got ",
             x.shape(), "."));
   if (p.dtype() == u8) return contiguous(kept(p));
   if (!is(p.dtype(), kinds::real_floating))
-    raise<DtypeError>("WP-DTP-001", "SummaryWriter::image",
+    raise<DtypeError>("WP-DTY-003", "SummaryWriter::image",
                       say("an image holds u8, or real numbers 0 … 1; got ", x.dtype(), "."));
   const Tensor lit = where(isnan(p), 0.0, clip(p, 0.0, 1.0));
   return contiguous(astype(round(lit * 255.0), u8));
@@ -89,7 +89,7 @@ void SummaryWriter::scalar(std::string_view tag, double value, const SummaryAt& 
 }
 void SummaryWriter::scalar(std::string_view tag, const Tensor& value, const SummaryAt& at) {
   if (value.size() != 1 || is_complex(value.dtype()))
-    raise<ShapeError>("WP-SHP-001", "SummaryWriter::scalar",
+    raise<ShapeError>("WP-SUM-003", "SummaryWriter::scalar",
                       say("a scalar is one real number; got ", value.dtype(), ' ', value.shape(), "."),
                       "Use histogram for many.");
   scalar(tag, value_at(value, 0).real(), at);
