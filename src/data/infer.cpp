@@ -41,11 +41,11 @@ Bounds integer_bounds(Exact low, Exact high, double slack) {
   Exact a = low - more, b = high + more;
   if (low >= 0) a = std::fmax(a, static_cast<Exact>(0));
   if (high <= 0) b = std::fmin(b, static_cast<Exact>(0));
-  const auto value = [](Exact v) {
-    return std::fabs(v) < 0x1p63L ? SchemaValue(static_cast<std::int64_t>(v))
-                                  : SchemaValue(v < 0 ? -HUGE_VAL : HUGE_VAL);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto value = [](Exact v, const SchemaValue& beyond) {
+    return std::fabs(v) < 0x1p63L ? SchemaValue(static_cast<std::int64_t>(v)) : beyond;
   };
-  return {value(a), value(b)};
+  return {value(a, a < 0 ? SchemaValue(-HUGE_VAL) : SchemaValue(most)), value(b, HUGE_VAL)};
 }
 
 // "seen: 0.002 to 0.998, mean 0.51, deviation 0.29"

@@ -32,6 +32,7 @@ TEST_F(Inferred, IsASchemaThatTheDataFulfils) {
                                 Tensor{nan, 1.0, inf},
                                 Tensor::from(std::vector{most, least, std::int64_t{0}}, {3}),
                                 Tensor::from(std::vector<std::uint64_t>{~std::uint64_t{0}, 1}, {2}),
+                                Tensor::from(std::vector<std::uint64_t>{std::uint64_t{1} << 63}, {1}),
                                 Tensor{1.0} > 0.5,
                                 wp::astype(g.normal({40}), wp::f16),
                                 wp::astype(g.normal({40}), wp::c64),
