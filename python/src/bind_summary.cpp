@@ -1,4 +1,6 @@
 // Summaries for TensorBoard, and the reader of event files.
+#include <nanobind/stl/map.h>
+
 #include "bind.hpp"
 #include "wellposed/events.hpp"
 #include "wellposed/summary.hpp"

@@ -54,7 +54,9 @@ Histogram count(const T* v, std::int64_t n, std::int64_t bins) {
     h.rows.push_back({low - 0.5, high + 0.5, static_cast<double>(finite)});  // as tf.summary.histogram
     return h;
   }
-  const double scale = 1 / (high / static_cast<double>(bins) - low / static_cast<double>(bins));  // no overflow
+  // A power of two by which no difference overflows, and no quotient.
+  const double unit = std::isinf(high - low) ? 0.5 : high - low < 0x1p-900 ? 0x1p120 : 1;
+  const double origin = low * unit, scale = static_cast<double>(bins) / (high * unit - origin);
   const auto last = static_cast<double>(bins - 1);
   std::vector<std::uint32_t> table(static_cast<std::size_t>(kLanes * bins));
   std::vector<std::int64_t> total(static_cast<std::size_t>(bins));
@@ -64,7 +66,7 @@ Histogram count(const T* v, std::int64_t n, std::int64_t bins) {
   constexpr std::int64_t kRun = std::int64_t{1} << 30;  // counts of a run fit 32 bits
   for (std::int64_t first = 0; first < n; first += kRun) {
     for (std::int64_t i = first; i < std::min(n, first + kRun); ++i) {
-      const double at = (static_cast<double>(v[i]) - low) * scale;
+      const double at = (static_cast<double>(v[i]) * unit - origin) * scale;
       if (!(at >= 0) || at > 2 * last + 2) continue;  // not finite
       ++table[static_cast<std::size_t>(kLanes * static_cast<std::int64_t>(std::min(at, last)) + (i & (kLanes - 1)))];
     }

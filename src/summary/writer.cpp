@@ -107,8 +107,8 @@ void SummaryWriter::text(std::string_view tag, std::string_view markdown, const 
   state_->add(tag, at, markdown.size(), summary::Text{clean_utf8(markdown)});
 }
 void SummaryWriter::image(std::string_view tag, const Tensor& image, const SummaryAt& at) {
-  Tensor pixels = pixels_of(image);
-  state_->add(tag, at, static_cast<std::size_t>(pixels.size()), summary::Image{std::move(pixels)});
+  const Tensor pixels = pixels_of(image);
+  state_->add(tag, at, static_cast<std::size_t>(pixels.size()), summary::Image{pixels});
 }
 void SummaryWriter::diagnosis(std::string_view tag, const linalg::Diagnosis& diagnosis, const SummaryAt& at) {
   state_->add(tag, at, 0, diagnosis);

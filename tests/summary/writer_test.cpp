@@ -128,9 +128,9 @@ TEST_F(Summaries, ThatDoNotFitTheQueueAreDroppedCountedAndToldOnce) {
   log.scalar("late", 1);
   EXPECT_GT(log.dropped(), 1);
   EXPECT_EQ(log.dropped() + log.written(), 201);
-  EXPECT_EQ(std::count_if(heard.told.begin(), heard.told.end(),
-                          [](const Finding& f) { return f.code == "WP-SUM-001"; }),
-            1);
+  EXPECT_EQ(
+      std::count_if(heard.told.begin(), heard.told.end(), [](const Finding& f) { return f.code == "WP-SUM-001"; }),
+      1);
 }
 
 TEST_F(Summaries, OfAForkedProcessGoToAFileOfItsOwn) {
@@ -278,15 +278,16 @@ TEST(Histogram, OfEqualValuesIsOneBucketAndOfNoneEmpty) {
   EXPECT_EQ(one.rows[0].count, 5);
   EXPECT_EQ(summary::histogram_of(zeros({0}), 30).rows.size(), 0U);
 }
-TEST(Histogram, OfTheWholeRangeOfDoublesDoesNotOverflow) {
-  constexpr double most = std::numeric_limits<double>::max();
-  const summary::Histogram h = summary::histogram_of(Tensor{-most, 0.0, most}, 4);
-  double total = 0;
-  for (const summary::Bucket& b : h.rows) {
-    EXPECT_TRUE(std::isfinite(b.left) && std::isfinite(b.right));
-    total += b.count;
+TEST(Histogram, OfTheEndsOfTheRangeOfDoublesCountsAll) {
+  constexpr double most = std::numeric_limits<double>::max(), least = std::numeric_limits<double>::denorm_min();
+  for (const Tensor& x : {Tensor{-most, 0.0, most}, Tensor{0.0, least, 2 * least}}) {
+    double total = 0;
+    for (const summary::Bucket& b : summary::histogram_of(x, 4).rows) {
+      EXPECT_TRUE(std::isfinite(b.left) && std::isfinite(b.right));
+      total += b.count;
+    }
+    EXPECT_EQ(total, 3) << x;
   }
-  EXPECT_EQ(total, 3);
 }
 
 }  // namespace

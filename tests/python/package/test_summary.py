@@ -9,7 +9,7 @@ import wellposed as wp
 accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.compat.proto import event_pb2
-from tensorboard.data import provider as base
+from tensorboard.context import RequestContext
 from tensorboard.util import tensor_util
 
 
@@ -74,7 +74,7 @@ def test_the_data_provider_of_tensorboard_gives_scalars_tensors_and_blobs(log, t
     multiplexer.AddRunsFromDirectory(str(tmp_path))
     multiplexer.Reload()
     source = data_provider.MultiplexerDataProvider(multiplexer, str(tmp_path))
-    some = {"experiment_id": "e", "downsample": 100}
+    some = {"ctx": RequestContext(), "experiment_id": "e", "downsample": 100}
     scalars = source.read_scalars(plugin_name="scalars", **some)
     assert [p.value for p in scalars["."]["loss"]] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5])
     assert source.read_tensors(plugin_name="histograms", **some)["."]["weights"][0].numpy.shape == (5, 3)
