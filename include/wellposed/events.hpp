@@ -38,7 +38,7 @@ struct Events {
 
   Tensor scalar(
       const std::string& tag) const;  // [n, 2]: step and value; throws ArgumentError naming the tags there are
-  std::string csv() const;            // run of lines: tag, step, wall_time, value
+  std::string csv(std::string_view run) const;  // lines: run, tag, step, wall_time, value of a scalar
   std::string json() const;
 };
 

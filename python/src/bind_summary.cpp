@@ -128,7 +128,7 @@ void bind_summary(nb::module_& m) {
                      return all;
                    })
       .def("scalar", &Events::scalar, nb::arg("tag"))
-      .def("csv", &Events::csv)
+      .def("csv", &Events::csv, nb::arg("run") = "")
       .def("json", &Events::json);
   m.def(
       "read_events", [](std::string path) { return unlocked([&](auto) { return read_events(path); }); },

@@ -35,7 +35,7 @@ void list(std::string& out, std::string_view kind, const std::map<std::string, E
     out += say("  ", kind, "  ", clean_utf8(tag, false), ": ",
                plural(static_cast<std::int64_t>(series.step.size()), "step"), ", ", series.step.front(), " to ",
                series.step.back());
-    if constexpr (std::is_same_v<Value, double>) out += say(", last value ", series.value.back());
+    if constexpr (std::is_same_v<Value, double>) out += say(", last value ", static_cast<float>(series.value.back()));
     out += '\n';
   }
 }
@@ -63,11 +63,8 @@ int run_events(const Asked& a) {
     }
     out += "}}\n";
   } else if (a.as_csv) {
-    for (bool first = true; const auto& [run, e] : runs) {
-      const std::string table = e.csv();
-      out += first ? table : table.substr(table.find('\n') + 1);
-      first = false;
-    }
+    out = "run,tag,step,wall_time,value\n";
+    for (const auto& [run, e] : runs) out += e.csv(run);
   } else {
     out = overview(runs);
   }

@@ -46,6 +46,12 @@ std::string csv_quote(std::string_view text) {
   return out + '"';
 }
 
+// Most writers keep f32: its shortest text.
+std::string plain(double v) {
+  const auto narrow = static_cast<float>(v);
+  return static_cast<double>(narrow) == v ? say(narrow) : say(v);
+}
+
 nlohmann::ordered_json number(double v) {
   if (std::isfinite(v)) return v;
   return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
@@ -117,11 +123,12 @@ Tensor Events::scalar(const std::string& tag) const {
   return Tensor::from(both, {static_cast<std::int64_t>(both.size() / 2), 2});
 }
 
-std::string Events::csv() const {
-  std::string out = "tag,step,wall_time,value\n";
+std::string Events::csv(std::string_view run) const {
+  std::string out;
   for (const auto& [tag, series] : scalars)
     for (std::size_t i = 0; i < series.step.size(); ++i)
-      out += say(csv_quote(tag), ',', series.step[i], ',', series.wall_time[i], ',', series.value[i], '\n');
+      out += say(csv_quote(run), ',', csv_quote(tag), ',', series.step[i], ',', series.wall_time[i], ',',
+                 plain(series.value[i]), '\n');
   return out;
 }
 

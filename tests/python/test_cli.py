@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 COMMANDS = ["tour", "doctor", "ops", "diagnose", "inv", "solve", "lstsq", "pinv", "svd", "cond", "rank", "validate", "schema",
-            "bisect", "postmortem"]
+            "bisect", "postmortem", "events", "plot"]
 
 
 def help_texts(cli):
