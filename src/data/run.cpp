@@ -8,11 +8,6 @@ namespace {
 
 constexpr std::int64_t kGroup = 64;  // tiles that are looked at before they are joined
 
-// The system copies into whole pages several times faster than into memory that begins inside of one.
-struct alignas(4096) Page {
-  char bytes[4096];
-};
-
 std::vector<std::string> names_in(const SchemaTensor* rules) {
   std::vector<std::string> out;
   if (const SchemaValue* const v = rules ? rules->find("columns") : nullptr)
@@ -162,15 +157,13 @@ std::vector<std::optional<Field::Look>> Run::look_direct(std::int64_t first, con
   const auto item = static_cast<std::int64_t>(size_of(s.dtype));
   const bool whole = t.size == 0 || (t.piece == 0 && fields_.size() > 1);  // columns take whole rows
   const std::int64_t start = (first + t.row) * width_ + (whole ? 0 : t.piece), n = whole ? t.rows * width_ : t.size;
-  static thread_local std::vector<Page> pages;
-  pages.resize(static_cast<std::size_t>(n * item) / sizeof(Page) + 1);
-  char* const memory = pages[0].bytes;
-  input_.direct->read(input_.offset + static_cast<std::uint64_t>(start * item), memory,
-                      static_cast<std::size_t>(n * item));
+  static thread_local std::vector<char> memory;
+  memory.resize(static_cast<std::size_t>(n * item));
+  input_.direct->read(input_.offset + static_cast<std::uint64_t>(start * item), memory.data(), memory.size());
   Dims shape = s.shape;
   if (!shape.empty()) shape[0] = t.rows;
   if (!whole) shape = {1, n};
-  const Tensor rows = Tensor::borrow(memory, s.dtype, shape);
+  const Tensor rows = Tensor::borrow(memory.data(), s.dtype, shape);
   if (whole) return look({rows}, first + t.row, {0, t.rows, t.piece, t.size});
   std::vector<std::optional<Field::Look>> out(fields_.size());
   std::vector<char> converted;
