@@ -13,8 +13,7 @@ try:
     validate_data(np.array([[0.2, 0.8], [0.5, 0.5], [-0.1, 0.9]]))
 except wp.ValidationError as error:
     print(error)
-    assert error.finding is not None
-    print(error.report.rules[-1].first[0].row, error.finding.code)
+    print(error.report.rules[-1].first[0].row, error.code)
 
 # 2. A schema of two tensors whose rows belong together.
 schema = wp.Schema("""

@@ -75,7 +75,8 @@ void write_values(SchemaField& to, Field& f, const Report& r, const InferOptions
   if (is_floating(s.dtype) && c.infs == 0 && c.values > 0) to.finite();
   if (is_complex(s.dtype) || s.dtype == boolean || c.low > c.high) return;
   std::vector<double> few;
-  if (is_integer(s.dtype) && f.quantiles().distinct(kFewValues, few) &&
+  const bool exact = c.low > -0x1p53L && c.high < 0x1p53L;  // quantiles are f64
+  if (is_integer(s.dtype) && exact && f.quantiles().distinct(kFewValues, few) &&
       c.values >= 4 * static_cast<std::int64_t>(few.size())) {
     SchemaValue::List values;
     for (const double v : few) values.emplace_back(static_cast<std::int64_t>(v));

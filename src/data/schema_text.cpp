@@ -184,8 +184,9 @@ Json json_of(const SchemaValue& v) {
   if (v.is_boolean()) return v.boolean();
   if (v.is_integer()) return v.integer();
   if (v.is_number() && !std::isfinite(v.real())) return v.toml();
-  if (v.is_number() && v.real() == std::trunc(v.real()) && std::fabs(v.real()) < 0x1p53)
-    return static_cast<std::int64_t>(v.real());  // as TOML has it: 1, not 1.0
+  if (v.is_number())  // an integer where TOML reads one: 1, not 1.0
+    if (const std::string t = v.toml(); t.size() < 19 && t.find_first_not_of("-0123456789") == std::string::npos)
+      return std::stoll(t);
   if (v.is_number()) return v.real();
   if (v.is_text()) return v.text();
   Json out = Json::array();

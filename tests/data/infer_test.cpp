@@ -33,6 +33,7 @@ TEST_F(Inferred, IsASchemaThatTheDataFulfils) {
                                 Tensor::from(std::vector{most, least, std::int64_t{0}}, {3}),
                                 Tensor::from(std::vector<std::uint64_t>{~std::uint64_t{0}, 1}, {2}),
                                 Tensor::from(std::vector<std::uint64_t>{std::uint64_t{1} << 63}, {1}),
+                                Tensor::from(std::vector<std::int64_t>(4, (std::int64_t{1} << 53) + 1), {4}),
                                 Tensor{1.0} > 0.5,
                                 wp::astype(g.normal({40}), wp::f16),
                                 wp::astype(g.normal({40}), wp::c64),
