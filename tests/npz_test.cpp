@@ -88,7 +88,7 @@ std::string archive(const std::string& name, const std::string& packed, std::uin
                     std::uint32_t unpacked, int copies = 1) {
   const auto number = [](std::uint64_t v, int width) {
     std::string out;
-    for (int i = 0; i < width; ++i) out += static_cast<char>(v >> (8 * i) & 0xff);
+    for (int i = 0; i < width; ++i, v >>= 8) out += static_cast<char>(v & 0xff);
     return out;
   };
   const std::string sizes = number(crc, 4) + number(packed.size(), 4) + number(unpacked, 4);

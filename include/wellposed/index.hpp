@@ -60,7 +60,7 @@ class Index {
  public:
   template <class T>
   requires std::convertible_to<const T&, IndexItem> Index(
-      const T& item, std::source_location where = std::source_location::current())  // NOLINT
+      const T& item, std::source_location where = std::source_location::current())  // NOLINT: x[i] converts i
       : place_(where) {
     IndexItem(item).write(items_, lists_);
   }
@@ -83,7 +83,7 @@ class Element {
  public:
   // Reading: a view for integers, slices, newaxis and ellipsis; a copy for index tensors and masks.
   Tensor value() const;
-  operator Tensor() const { return value(); }  // NOLINT
+  operator Tensor() const { return value(); }  // NOLINT: x[i] is a tensor where one is asked for
 
   // The tensor with `v` in this part, or with `v` added to it (an element named twice gets both). v broadcasts to the
   // part's shape and takes the tensor's dtype: DtypeError for a real number in an integer tensor. The tensor itself

@@ -62,6 +62,8 @@ std::string kinds_text(Kinds k);                            // "real floating-po
 bool valid_utf8(std::string_view text) noexcept;
 // What is not UTF-8 and control characters (but ends of lines and tabs, if `lines`) as U+FFFD.
 std::string clean_utf8(std::string_view text, bool lines = true);
+// Levenshtein's distance: the fewest letters to add, drop or change.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 // JSON string with quotes and escapes, and a list of them.
 std::string json_quote(std::string_view s);
 std::string json_list(const std::vector<std::string>& all);

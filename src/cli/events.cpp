@@ -74,9 +74,7 @@ int run_events(const Asked& a) {
 
 int run_plot(const Asked& a) {
   const std::map<std::string, Events> runs = read_events(a.path);
-  io::Sink page(a.html);
-  page.write(events_page(runs, a.path));
-  page.commit();
+  io::write_text(a.html, events_page(runs, a.path));
   std::cerr << "wellposed: wrote '" << a.html << "'\n";
   return tell_damage(runs) ? finding : fine;
 }

@@ -129,9 +129,7 @@ void write_html(const Report& r, const std::string& file) {
       sections.push_back(
           {"What the matrix sends to zero", vector_text(r, m.null_vector), plot::svg(null_chart(m.null_vector))});
   for (const plot::Chart& c : r.charts) sections.push_back({c.title, "", plot::svg(c)});
-  io::Sink sink(file);
-  sink.write(plot::page(say("wellposed ", r.command, ": ", r.matrix.file), sections));
-  sink.commit();
+  io::write_text(file, plot::page(say("wellposed ", r.command, ": ", r.matrix.file), sections));
 }
 
 }  // namespace

@@ -120,29 +120,13 @@ void print_op(const Op& op) {
               << wrapped(text, widest + 4, text_width()) << '\n';
 }
 
-// Levenshtein's distance: the fewest letters to add, drop or change.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 const Op& find(const std::string& name) {
   if (const Op* op = find_op(name)) return *op;
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const Op* op : op_table()) {
     const std::string other = full_name(*op);
     const bool inside = op->name == name || (name.size() > 2 && other.find(name) != std::string::npos);
-    const std::size_t far = inside ? 0 : distance(name, other);
+    const std::size_t far = inside ? 0 : edit_distance(name, other);
     if (far <= 2 && far < name.size()) near.emplace_back(far, other);
   }
   std::sort(near.begin(), near.end());

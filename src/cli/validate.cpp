@@ -23,13 +23,10 @@ struct Told {
 };
 
 void put(const std::string& text, const std::string& file) {
-  if (file.empty()) {
+  if (file.empty())
     std::cout << text;
-    return;
-  }
-  io::Sink sink(file);
-  sink.write(text);
-  sink.commit();
+  else
+    io::write_text(file, text);
 }
 
 int run_validate(const Told& t) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/text.hpp"
+#include "data/inputs.hpp"
 #include "data/names.hpp"
 #include "kernels/walk.hpp"
 #include "tensor/label.hpp"
@@ -60,6 +61,11 @@ std::vector<std::int64_t> permuted(std::int64_t n, std::uint64_t seed, std::int6
   return p.to_vector<std::int64_t>();
 }
 
+const Shard& shard_of(const std::vector<Shard>& shards, std::int64_t row) {
+  return *std::prev(std::upper_bound(shards.begin(), shards.end(), row,
+                                     [](std::int64_t r, const Shard& s) { return r < s.first; }));
+}
+
 // The rows of a tensor that is in several pieces, side by side.
 Tensor gathered(const NamedShards& t, const std::vector<std::int64_t>& rows) {
   const Tensor& like = t.shards[0].tensor;
@@ -70,9 +76,7 @@ Tensor gathered(const NamedShards& t, const std::vector<std::int64_t>& rows) {
   for (std::size_t k = 1; k < shape.size(); ++k) width *= shape[k];
   const auto bytes = static_cast<std::size_t>(width) * size_of(like.dtype());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto after = std::upper_bound(t.shards.begin(), t.shards.end(), rows[i],
-                                        [](std::int64_t row, const Shard& s) { return row < s.first; });
-    const Shard& s = *std::prev(after);
+    const Shard& s = shard_of(t.shards, rows[i]);
     const std::int64_t start = (rows[i] - s.first) * width;
     char* const to = out.node()->data + i * bytes;
     if (s.tensor.is_contiguous())
@@ -262,10 +266,8 @@ Dataset::Dataset(const std::vector<std::string>& files, const DatasetOptions& op
   state->options = options;
   if (options.schema) state->report = validate_files(files, *options.schema, {.raise = true});
   for (const std::string& argument : files) {
-    const std::size_t at = std::filesystem::exists(argument) ? std::string::npos : argument.find('=');
-    const std::string path = at == std::string::npos ? argument : argument.substr(at + 1);
-    const std::string stem =
-        at == std::string::npos ? std::filesystem::path(path).stem().string() : argument.substr(0, at);
+    const auto [given, path] = data::split_argument(argument);
+    const std::string stem = given.empty() ? std::filesystem::path(path).stem().string() : given;
     const bool table = path.ends_with(".csv") || path.ends_with(".tsv") || path.ends_with(".npy");
     if (table) {
       detail::append(*state, stem, path, load(path));
@@ -317,10 +319,7 @@ std::pair<Dataset, Dataset> Dataset::split(double fraction) const {
 std::pair<std::string, std::int64_t> Dataset::origin(std::int64_t row) const {
   if (row < 0 || row >= state_->all_rows)
     raise<IndexError>("WP-IDX-002", "Dataset", say("there is no row ", row, " of ", state_->all_rows, "."));
-  const auto& shards = state_->tensors[0].shards;
-  const auto after = std::upper_bound(shards.begin(), shards.end(), row,
-                                      [](std::int64_t r, const detail::Shard& s) { return r < s.first; });
-  const detail::Shard& s = *std::prev(after);
+  const detail::Shard& s = detail::shard_of(state_->tensors[0].shards, row);
   return {s.file.empty() ? state_->tensors[0].name : s.file, row - s.first};
 }
 

@@ -52,20 +52,23 @@ std::vector<Input> inputs_of(const NamedTensors& tensors) {
   return out;
 }
 
+std::pair<std::string, std::string> split_argument(const std::string& argument) {
+  const std::size_t at = argument.find('=');
+  if (at == std::string::npos || std::filesystem::exists(argument)) return {"", argument};
+  return {argument.substr(0, at), argument.substr(at + 1)};
+}
+
 std::vector<Input> inputs_of_file(const std::string& argument) {
-  std::string name, path = argument;
-  if (const std::size_t at = argument.find('='); at != std::string::npos && !std::filesystem::exists(argument)) {
-    name = argument.substr(0, at);
-    path = argument.substr(at + 1);
-  }
+  const auto [name, path] = split_argument(argument);
   const std::string stem = name.empty() ? std::filesystem::path(path).stem().string() : name;
-  if (is_table(path)) return {{stem, path, true, [path] { return std::move(io::open_blocks(path).at(0)); }}};
+  if (is_table(path)) return {{stem, path, true, [path = path] { return std::move(io::open_blocks(path).at(0)); }}};
   std::vector<Input> out;
   const auto arrays = io::open_blocks(path);
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     const std::string& inside = arrays[k]->arrays()[0].name;
     const bool named = !inside.empty() && (name.empty() || arrays.size() > 1);
-    out.push_back({named ? inside : stem, path, false, [path, k] { return std::move(io::open_blocks(path).at(k)); }});
+    out.push_back(
+        {named ? inside : stem, path, false, [path = path, k] { return std::move(io::open_blocks(path).at(k)); }});
   }
   if (path.ends_with(".npy") && out.size() == 1) read_directly(out[0]);
   return out;

@@ -22,6 +22,8 @@ struct Input {
   std::uint64_t offset = 0;  // of the first
 };
 std::vector<Input> inputs_of(const NamedTensors& tensors);
+// NAME and PATH of "NAME=PATH"; a PATH alone has no name.
+std::pair<std::string, std::string> split_argument(const std::string& argument);
 // "x.npy", "x=train.npy", a file with several arrays.
 std::vector<Input> inputs_of_file(const std::string& argument);
 

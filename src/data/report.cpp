@@ -165,9 +165,7 @@ void Report::html(const std::string& path) const {
                         f.counts.empty() ? "" : plot::svg(histogram(f))});
   }
   if (!good.empty()) sections.push_back({"What holds", good, ""});
-  io::Sink sink(path);
-  sink.write(plot::page("wellposed validate", sections));
-  sink.commit();
+  io::write_text(path, plot::page("wellposed validate", sections));
 }
 
 void Report::raise(std::source_location where) const {

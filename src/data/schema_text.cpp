@@ -275,15 +275,12 @@ std::string Schema::toml() const {
 Schema load_schema(const std::string& path) {
   const io::Source source(path);
   if (source.size() > kMostText) refuse(path, "WP-SCM-001", "it is larger than 16 MiB.");
-  std::string text(source.size(), '\0');
-  source.read(0, text.data(), text.size());
+  const std::string text = source.text();
   return path.ends_with(".json") ? Schema::from_json(text, path) : Schema::from_toml(text, path);
 }
 
 void save_schema(const std::string& path, const Schema& schema) {
-  io::Sink sink(path);
-  sink.write(path.ends_with(".json") ? schema.json() : schema.toml());
-  sink.commit();
+  io::write_text(path, path.ends_with(".json") ? schema.json() : schema.toml());
 }
 
 }  // namespace wp

@@ -33,6 +33,12 @@ std::string reason(int error) {
 
 }  // namespace
 
+void write_text(const std::string& path, std::string_view text) {
+  Sink sink(path);
+  sink.write(text);
+  sink.commit();
+}
+
 std::string excerpt(std::string_view bytes, std::size_t limit) {
   std::string out;
   for (const char c : bytes.substr(0, limit)) {
@@ -84,6 +90,12 @@ void Source::read_stream() {
     if (got == 0) return;
     size_ += static_cast<std::uint64_t>(got);
   }
+}
+
+std::string Source::text() const {
+  std::string out(size_, '\0');
+  read(0, out.data(), out.size());
+  return out;
 }
 
 void Source::read(std::uint64_t offset, void* to, std::size_t bytes) const {

@@ -22,6 +22,7 @@ class Source {
   std::uint64_t size() const noexcept { return size_; }
   // All of [offset, offset + bytes), which must lie inside the file. Throws FileError.
   void read(std::uint64_t offset, void* to, std::size_t bytes) const;
+  std::string text() const;  // all of it
   // The file's bytes, read only, while `release` has not been called; null when they cannot be mapped.
   struct Mapping {
     char* data = nullptr;
@@ -90,6 +91,9 @@ class Sink {
   int fd_ = -1;
   std::uint64_t written_ = 0;
 };
+
+// The whole of a file at once.
+void write_text(const std::string& path, std::string_view text);
 
 // Bytes of a file for a message: at most `limit` of them, with unprintable ones as \xNN.
 std::string excerpt(std::string_view bytes, std::size_t limit = 24);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstring>
 
 #include "base/text.hpp"
@@ -53,6 +54,10 @@ std::string_view bytes_of(const T& v) {
 
 std::string_view name(Plugin plugin) noexcept {
   return plugins[static_cast<std::size_t>(plugin)];
+}
+
+double wall_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 std::string version_event(double wall_time) {

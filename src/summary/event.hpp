@@ -17,6 +17,8 @@ struct Bucket {
 enum class Plugin : std::uint8_t { scalars, histograms, text, images };
 std::string_view name(Plugin plugin) noexcept;
 
+double wall_time();  // seconds since 1970
+
 // What an event says of one tag. Each function gives the serialised event.
 std::string version_event(double wall_time);
 std::string scalar_event(double wall_time, std::int64_t step, std::string_view tag, float value);

@@ -16,8 +16,7 @@ namespace fs = std::filesystem;
 
 void read_file(const std::string& path, Events& to) {
   const io::Source source(path);
-  std::string bytes(source.size(), '\0');
-  source.read(0, bytes.data(), bytes.size());
+  const std::string bytes = source.text();
   const std::int64_t before = to.records;
   std::vector<EventDamage> damage;
   summary::each_record(

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/extent.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"
 #include "wellposed/ops.hpp"
@@ -16,22 +17,16 @@ constexpr int kLanes = 4;  // neighbours count in tables of their own: the same 
 
 template <class T>
 struct Range {
-  T least, largest;
+  T least, largest;  // of the finite values
   std::int64_t nan = 0, inf = 0;
 };
 
 template <class T>
 Range<T> range_of(const T* v, std::int64_t n) {
+  const kernels::Extent<T> whole = kernels::extent(v, n);
+  if (!whole.nan && std::isfinite(whole.low) && std::isfinite(whole.high)) return {whole.low, whole.high};
   constexpr T infinity = std::numeric_limits<T>::infinity();
   Range<T> r{infinity, -infinity};
-  T doubt = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    r.least = v[i] < r.least ? v[i] : r.least;
-    r.largest = v[i] > r.largest ? v[i] : r.largest;
-    doubt += v[i] - v[i];
-  }
-  if (doubt == 0) return r;
-  r = {infinity, -infinity};
   for (std::int64_t i = 0; i < n; ++i) {
     if (std::isnan(v[i]))
       ++r.nan;

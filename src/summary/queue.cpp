@@ -21,10 +21,6 @@ namespace {
 constexpr auto kRest = std::chrono::milliseconds(20);  // between looks at what waits
 constexpr std::size_t kBatch = 1 << 20;                // bytes of records that are written at a time
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 // Serialised events of one item, each as a record.
 class Records {
  public:
@@ -139,7 +135,7 @@ std::int64_t Queue::dropped() const {
 }
 
 void Queue::run() {
-  if (const int error = log_.append(record_of(version_event(now()))); error != 0) lost(1, error);
+  if (const int error = log_.append(record_of(version_event(wall_time()))); error != 0) lost(1, error);
   const auto rest =
       std::min<std::chrono::duration<double>>(kRest, std::chrono::duration<double>(options_.flush_seconds));
   for (bool last = false; !last;) {

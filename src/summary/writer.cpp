@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -41,9 +40,8 @@ struct SummaryWriter::State {
 
   void add(std::string_view tag, const SummaryAt& at, std::size_t bytes, decltype(summary::Item::what) what) {
     const Context& here = context();
-    const std::chrono::duration<double> time = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t step = at.step.value_or(here.step < 0 ? 0 : here.step);
-    mine().add({time.count(), step, summary::tag_of(at.scoped ? current_scope() : std::string(), tag),
+    mine().add({summary::wall_time(), step, summary::tag_of(at.scoped ? current_scope() : std::string(), tag),
                 std::move(what), bytes + tag.size() + sizeof(summary::Item)});
   }
 };

@@ -113,9 +113,7 @@ void Blame::html(const std::string& path) const {
     if (!last) svg += say("<text x=\"", x + kWidth + 10, "\" y=\"", y + 36, "\" font-size=\"18\">←</text>");
   }
   svg += "</svg>";
-  io::Sink file(path);
-  file.write(plot::page("Where it comes from", {{"The way back", "", svg}, {"In words", text(), ""}}));
-  file.commit();
+  io::write_text(path, plot::page("Where it comes from", {{"The way back", "", svg}, {"In words", text(), ""}}));
 }
 
 }  // namespace wp

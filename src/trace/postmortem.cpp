@@ -199,9 +199,7 @@ void Postmortem::html(const std::string& file, std::size_t last) const {
       sections.push_back({all_.size() > 1 ? say(e->flight.path, ": ", part.heading) : part.heading, part.words, ""});
     trace::add_charts(*e, sections);
   }
-  io::Sink sink(file);
-  sink.write(plot::page(say("wellposed postmortem: ", path_), sections));
-  sink.commit();
+  io::write_text(file, plot::page(say("wellposed postmortem: ", path_), sections));
 }
 
 }  // namespace wp

@@ -368,10 +368,7 @@ Flight parse_flight(const std::string& bytes, const std::string& path) {
 }
 
 Flight read_flight(const std::string& path) {
-  const io::Source file(path);
-  std::string bytes(file.size(), '\0');
-  file.read(0, bytes.data(), bytes.size());
-  return parse_flight(bytes, path);
+  return parse_flight(io::Source(path).text(), path);
 }
 
 }  // namespace wp::trace
