@@ -20,10 +20,11 @@ inline Tensor diagonal(double a, double b) {
   return Tensor{{a, 0.0}, {0.0, b}};
 }
 
-// WP-GRD; WP-SCM and WP-VAL; WP-SUM; findings_test.cpp has the others.
+// WP-GRD; WP-SCM and WP-VAL; WP-SUM; WP-NNM; findings_test.cpp has the others.
 const Rows& of_gradients();
 const Rows& of_data();
 const Rows& of_summaries();
+const Rows& of_models();
 
 void expect_triggers(const Rows& rows);
 

@@ -49,6 +49,14 @@ void scalar_of(const Tensor& value) {
   SummaryWriter(folder.path()).scalar("loss", value);
 }
 
+void two_steps(std::int64_t first, std::int64_t second) {
+  const Folder folder;
+  SummaryWriter log(folder.path());
+  log.scalar("loss", 1, {.step = first});
+  log.scalar("other", 1, {.step = 0});
+  log.scalar("loss", 1, {.step = second});
+}
+
 }  // namespace
 
 const Rows& of_summaries() {
@@ -60,6 +68,7 @@ const Rows& of_summaries() {
          scalar_of(Tensor{1.0, 2.0});
        },
        [] { scalar_of(Tensor{1.0}); }},
+      {"WP-SUM-004", [] { two_steps(5, 4); }, [] { two_steps(5, 5); }},
   };
   return all;
 }

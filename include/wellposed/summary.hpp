@@ -34,6 +34,7 @@ struct HistogramAt {
   std::optional<std::int64_t> step = std::nullopt;
   bool scoped = true;
   std::int64_t bins = 30;
+  std::int64_t most_values = 0;  // that are counted, evenly spaced; 0: all. Inf and NaN between them are not seen.
 };
 
 // One event file in a directory, written by a thread of its own. Values may be given from any thread; tensors are

@@ -173,6 +173,7 @@ void Queue::write(std::vector<Item>& items) {
     count = 0;
   };
   for (Item& item : items) {
+    see_step(item);
     try {
       Records records(item);
       batch += records.text;
@@ -184,6 +185,21 @@ void Queue::write(std::vector<Item>& items) {
     if (batch.size() >= kBatch) put();
   }
   put();
+}
+
+// TensorBoard takes a step that goes back for a restart and hides what was logged after it.
+void Queue::see_step(const Item& item) {
+  std::int64_t& last = last_step_.try_emplace(item.tag, item.step).first->second;
+  if (item.step < last && !std::exchange(told_back_, true))
+    report({.code = "WP-SUM-004",
+            .op = "SummaryWriter",
+            .message = say("steps of '", item.tag, "' go back from ", last, " to ", item.step,
+                           ": TensorBoard hides what was logged between them."),
+            .advice = "Count steps through the whole run, or use one writer and folder per run.",
+            .measured = static_cast<double>(item.step),
+            .threshold = static_cast<double>(last),
+            .step = item.step});
+  last = item.step;
 }
 
 void Queue::lost(std::int64_t records, int error) {

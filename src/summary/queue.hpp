@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -47,6 +48,7 @@ class Queue {
   void run();
   void write(std::vector<Item>& items);
   void lost(std::int64_t records, int error);
+  void see_step(const Item& item);
 
   const SummaryOptions options_;
   Log log_;
@@ -56,6 +58,8 @@ class Queue {
   std::size_t bytes_ = 0;
   std::int64_t given_ = 0, taken_ = 0, written_ = 0, dropped_ = 0;
   bool urgent_ = false, closed_ = false, told_full_ = false, told_disk_ = false;
+  std::unordered_map<std::string, std::int64_t> last_step_;  // by tag; of the thread
+  bool told_back_ = false;
   std::thread thread_;
 };
 

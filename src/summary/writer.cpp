@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <numeric>
 
 #include "base/text.hpp"
 #include "ops/dispatch.hpp"
@@ -9,6 +10,7 @@
 #include "summary/event.hpp"
 #include "summary/queue.hpp"
 #include "tensor/note.hpp"
+#include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp {
@@ -54,6 +56,15 @@ Tensor kept(const Tensor& x) {
   return x.node()->borrowed ? astype(x, x.dtype(), {.copy = true}) : x;
 }
 
+// At most `most` values, evenly spaced over all of them, by a stride that meets every column of a matrix.
+Tensor sample(const Tensor& x, std::int64_t most) {
+  if (most <= 0 || x.size() <= most || !x.is_contiguous()) return x;
+  const Unseen unseen;
+  std::int64_t every = (x.size() + most - 1) / most;
+  while (std::gcd(every, x.shape(-1)) > 1) ++every;
+  return contiguous(reshape(x, {-1})[{slice(0, x.size(), every)}]);
+}
+
 // [n, h, w, c] of bytes.
 Tensor pixels_of(const Tensor& x) {
   const Unseen unseen;
@@ -95,8 +106,9 @@ void SummaryWriter::scalar(std::string_view tag, const Tensor& value, const Summ
 void SummaryWriter::histogram(std::string_view tag, const Tensor& values, const HistogramAt& at) {
   if (at.bins < 1 || at.bins > 1 << 20)
     raise<ArgumentError>("WP-ARG-001", "SummaryWriter::histogram", say("bins must be 1 to 2^20; got ", at.bins, "."));
-  state_->add(tag, {at.step, at.scoped}, static_cast<std::size_t>(values.size()) * size_of(values.dtype()),
-              summary::Values{kept(values), at.bins});
+  const Tensor some = sample(values, at.most_values);
+  state_->add(tag, {at.step, at.scoped}, static_cast<std::size_t>(some.size()) * size_of(some.dtype()),
+              summary::Values{kept(some), at.bins});
 }
 void SummaryWriter::histograms(const std::vector<std::pair<std::string, Tensor>>& named, const HistogramAt& at) {
   for (const auto& [name, values] : named) histogram(name, values, at);
