@@ -184,6 +184,42 @@ void sources(Show& show) {
   show(say("row ", found.rows[0], " of ", table.shape(0), ", after ", found.tries, " tries"));
 }
 
+void training(Show& show) {
+  show.words(
+      "A model is a function. Scopes name its parameters and what it logs; here 64 units after a relu learn what the "
+      "same units with other weights say.");
+  const auto my_model = [](nn::Pass& pass, const Tensor& input) {
+    Tensor layer1, layer2;
+    {
+      const scope here("layer1");
+      layer1 = relu(input);
+      summary::histogram("output", layer1);
+    }
+    const scope here("layer2");
+    layer2 = nn::dense(pass, layer1, 64);
+    summary::histogram("output", layer2);
+    return layer2;
+  };
+  const Tensor x = random::Generator(1).normal({640, 32}, {.dtype = f32});
+  nn::Model model({.seed = 4}), teacher({.seed = 2});
+  nn::Pass lesson(teacher);
+  const Dataset data({{"x", x}, {"y", my_model(lesson, x)}});
+  const std::string runs = std::filesystem::temp_directory_path() / "wellposed-tour-runs";
+  std::filesystem::remove_all(runs);
+  nn::Optimizer optimizer = nn::adam({.rate = nn::cosine_decay(0.02, 200)});
+  nn::Trainer trainer(model, optimizer,
+                      [&](nn::Pass& pass, const Batch& b) { return nn::mse(my_model(pass, b["x"]), b["y"]); },
+                      {.epochs = 10, .summaries = runs, .watch_every = 10, .progress = false});
+  const nn::History history = trainer.fit(data);
+  show(say("loss ", history.epochs.front().values.at("loss"), " → ", history.epochs.back().values.at("loss")));
+  show.words("One switch (watch_every) logged activations, weights and gradients of the whole model:");
+  std::string tags;
+  for (const auto& [tag, series] : read_events(runs)[""].histograms) tags += tag + "\n";
+  show(tags);
+  show.words(say("Look at it with  tensorboard --logdir ", runs, "  or without TensorBoard:  wellposed plot ", runs,
+                 " --html page.html"));
+}
+
 void files(Show& show) {
   show.words("Files are whole or not there, and none is trusted: this one is cut short after it was written.");
   const std::string name = "wellposed-tour-" + std::to_string(getpid()) + ".npy";
@@ -212,6 +248,7 @@ std::span<const Chapter> chapters() {
                                       {"An inverse that refuses, and says why", inverse},
                                       {"Gradients that are right, or say why they cannot be", gradients},
                                       {"The source: which op, which element, which row", sources},
+                                      {"Training that can be watched", training},
                                       {"Files that lie", files},
                                       {"This machine", machine}};
   return table;

@@ -3,7 +3,8 @@
 every examples/TOPIC/NAME.cpp (examples/python/NAME.py) must be NAME.txt beside it (WP_WRITE_GOLDEN=1 writes it); there "…"
 stands for anything within a line: times, process ids, addresses.
 
-Files that an example writes with a name in its text ("x.svg") must be there, and SVG must be well-formed XML with a line.
+Files that an example writes with a name in its text ("x.svg") must be there: SVG must be well-formed XML with a line; pages must have
+such drawings, closed tags, and nothing that is loaded from elsewhere.
 
     tests/docs/blocks.py TREE BUILD [python]
 
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
+from html.parser import HTMLParser
 
 SAME = {"WELLPOSED_ISA": "baseline", "OPENBLAS_CORETYPE": "Prescott"}  # the same roundings on every machine
 HEAD = "#include <wellposed/wellposed.hpp>\n#include <iostream>\n"
@@ -32,14 +34,15 @@ def run_cpp(tree, build, body, folder, name):
     if compiled.returncode:
         return None, "does not compile:\n" + compiled.stderr
     done = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True, env={**os.environ, **SAME})
-    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else bad_drawings(body, folder)
+    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode \
+        else bad_drawings(body, folder) or bad_pages(body, folder)
 
 
 def run_python(tree, build, body, folder, name):
     (folder / name).write_text(body)
     done = subprocess.run([sys.executable, name], cwd=folder, capture_output=True, text=True,
                           env={**os.environ, **SAME, "PYTHONPATH": f"{build}/python"})
-    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else None
+    return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else bad_pages(body, folder)
 
 
 def bad_drawings(body, folder):
@@ -52,6 +55,44 @@ def bad_drawings(body, folder):
         drawn = [e for e in root.iter() if e.tag.rpartition("}")[2] in ("polyline", "path", "line")]
         if root.tag != "{http://www.w3.org/2000/svg}svg" or not drawn:
             return f"{name} shows nothing"
+    return None
+
+
+class Page(HTMLParser):
+    """Open tags, references and drawings of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.trouble, self.curves = [], [], 0
+        self.feed(text)
+        self.trouble += [f"<{tag}> is not closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attributes):
+        self.handle_startendtag(tag, attributes)
+        if tag not in ("meta", "img", "br", "link", "input"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.curves += tag in ("polyline", "path")
+        if tag in ("script", "link", "iframe"):
+            self.trouble.append(f"has a <{tag}>")
+        self.trouble += [f"loads {value}" for name, value in attributes
+                         if name in ("src", "href") and not value.startswith(("data:", "#"))]
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.trouble.append(f"</{tag}> closes nothing")
+
+
+def bad_pages(body, folder):
+    """The same of the HTML pages."""
+    for name in re.findall(r'(?:ofstream|open)\("([^"]+\.html)"', body):
+        try:
+            page = Page((folder / name).read_text())
+        except OSError as error:
+            return f"{name}: {error}"
+        if page.trouble or not page.curves:
+            return f"{name}: " + ("; ".join(page.trouble[:5]) or "shows no curve")
     return None
 
 
