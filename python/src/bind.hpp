@@ -134,5 +134,6 @@ void bind_trace(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_summary(nb::module_& m);
+void bind_nn(nb::module_& m);
 
 }  // namespace wp::python

@@ -68,12 +68,12 @@ void bind_writer(nb::module_& m) {
       .def(
           "histogram",
           [](W& w, std::string_view tag, nb::object values, std::optional<std::int64_t> step, bool scoped,
-             std::int64_t bins) {
+             std::int64_t bins, std::int64_t most_values) {
             const Tensor x = as_tensor(values.ptr(), "histogram: values");
-            unlocked([&](auto) { w.histogram(tag, x, {step, scoped, bins}); });
+            unlocked([&](auto) { w.histogram(tag, x, {step, scoped, bins, most_values}); });
           },
           nb::arg("tag"), nb::arg("values"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true,
-          nb::arg("bins") = 30)
+          nb::arg("bins") = 30, nb::arg("most_values") = 0)
       .def(
           "text",
           [](W& w, std::string_view tag, std::string_view markdown, std::optional<std::int64_t> step, bool scoped) {
@@ -110,10 +110,41 @@ void bind_writer(nb::module_& m) {
       });
 }
 
+// The innermost writer of `with writer:`, at the current step and scope; without one they do nothing.
+void bind_free(nb::module_ m) {
+  m.def(
+      "scalar",
+      [](std::string_view tag, const Tensor& value, std::optional<std::int64_t> step, bool scoped) {
+        unlocked([&](auto) { summary::scalar(tag, value, at(step, scoped)); });
+      },
+      nb::arg("tag"), nb::arg("value"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true);
+  m.def(
+      "histogram",
+      [](std::string_view tag, const Tensor& values, std::optional<std::int64_t> step, bool scoped, std::int64_t bins,
+         std::int64_t most_values) {
+        unlocked([&](auto) { summary::histogram(tag, values, {step, scoped, bins, most_values}); });
+      },
+      nb::arg("tag"), nb::arg("values"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true,
+      nb::arg("bins") = 30, nb::arg("most_values") = 0);
+  m.def(
+      "text",
+      [](std::string_view tag, std::string_view markdown, std::optional<std::int64_t> step, bool scoped) {
+        unlocked([&](auto) { summary::text(tag, markdown, at(step, scoped)); });
+      },
+      nb::arg("tag"), nb::arg("markdown"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true);
+  m.def(
+      "image",
+      [](std::string_view tag, const Tensor& image, std::optional<std::int64_t> step, bool scoped) {
+        unlocked([&](auto) { summary::image(tag, image, at(step, scoped)); });
+      },
+      nb::arg("tag"), nb::arg("image"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true);
+}
+
 }  // namespace
 
 void bind_summary(nb::module_& m) {
   bind_writer(m);
+  bind_free(m.def_submodule("summary", "Values for the innermost writer."));
   nb::class_<Events>(m, "Events", "What the event files of a run hold.")
       .def_prop_ro("scalars", [](const Events& e) { return series_of(e.scalars); })
       .def_prop_ro("histograms", [](const Events& e) { return series_of(e.histograms); })

@@ -39,5 +39,6 @@ NB_MODULE(_core, m) {
   bind_io(m);
   bind_data(m);
   bind_summary(m);
+  bind_nn(m);
   m.def("run_command", run_command, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -16,7 +16,7 @@ from ._errors import (ArgumentError, AssertionError, DomainError, DtypeError, Er
 from ._files import RowWriter, load, load_all, load_metadata, save, save_all
 from ._gradients import (GradientTape, checkpoint, custom_gradient, custom_op, gradcheck, gradient, hessian, hvp, implicit_root,
                          jacobian, jvp, linearize, per_sample_gradients, vjp)
-from . import _spaces
+from . import _spaces, nn, summary
 
 __version__ = _core.__version__
 __array_api_version__ = "2024.12"
