@@ -79,6 +79,7 @@ class Model {
 
  private:
   friend class Pass;
+  friend class Optimizer;
   std::size_t find(std::string_view name) const noexcept;  // npos: none
   std::size_t add(Parameter parameter);
 
@@ -119,12 +120,15 @@ class Pass {
   std::vector<Tensor> gradients(const Tensor& loss, Where where = Where::current());
 
  private:
+  std::string_view path() const noexcept;  // scopes that were opened since the pass began
   std::string full(std::string_view name) const;
+  std::size_t find(std::string_view name);
   const Parameter& ask(std::string_view name, const Dims& shape, const Initializer& first, bool trained);
 
   Model& model_;
   std::size_t outside_;  // letters of the scope's path that are not part of names
   std::optional<GradientTape> tape_;
+  std::size_t next_ = 0;  // passes ask for parameters in the same order
   std::vector<char> used_;
   std::vector<std::pair<std::size_t, Tensor>> states_;
   NamedTensors seen_;

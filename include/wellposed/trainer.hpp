@@ -44,7 +44,7 @@ struct TrainerOptions {
   std::string summaries = {};    // a folder for event files
   std::int64_t log_every = 1;    // steps: loss, learning rate, and what the model gives to summary::histogram, …
   std::int64_t watch_every = 0;  // steps: activations, weights and gradients of the whole model; 0: never
-  std::int64_t watch_values = 4096;  // of each tensor that are counted, evenly spaced
+  std::int64_t watch_values = 2048;  // of each tensor that are counted, evenly spaced
   std::int64_t trends_every = 0;     // steps that Trends are told of; 0: none
 
   std::string record = {};                          // a file for the flight recorder

@@ -296,7 +296,7 @@ void bind_trainer(nb::module_& m) {
           nb::arg("model"), nb::arg("optimizer"), nb::arg("loss"), nb::kw_only(), nb::arg("epochs") = 1,
           nb::arg("early_stop").none() = nb::none(), nb::arg("nonfinite") = "stop", nb::arg("checkpoint") = "",
           nb::arg("checkpoint_every") = 0, nb::arg("summaries") = "", nb::arg("log_every") = 1,
-          nb::arg("watch_every") = 0, nb::arg("watch_values") = 4096, nb::arg("trends_every") = 0,
+          nb::arg("watch_every") = 0, nb::arg("watch_values") = 2048, nb::arg("trends_every") = 0,
           nb::arg("record") = "", nb::arg("checks").none() = nb::none(), nb::arg("progress") = true,
           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/scope.hpp"
 #include "base/text.hpp"
 #include "data/names.hpp"
 #include "ops/dispatch.hpp"
@@ -120,20 +121,37 @@ void Model::assign(const NamedTensors& values, std::string_view source) {
 }
 
 Pass::Pass(Model& model, bool training) : model_(model) {
-  const std::string path = current_scope();
-  outside_ = path.empty() ? 0 : path.size() + 1;
+  const ScopeName* const here = context().scope;
+  outside_ = here ? here->path.size() + 1 : 0;
   if (training) tape_.emplace();
 }
 
+std::string_view Pass::path() const noexcept {
+  const ScopeName* const here = context().scope;
+  return here && here->path.size() > outside_ ? std::string_view(here->path).substr(outside_) : std::string_view();
+}
 std::string Pass::full(std::string_view name) const {
-  const std::string path = current_scope();
-  return path.size() <= outside_ ? std::string(name) : say(std::string_view(path).substr(outside_), '/', name);
+  const std::string_view scopes = path();
+  return scopes.empty() ? std::string(name) : say(scopes, '/', name);
+}
+std::size_t Pass::find(std::string_view name) {
+  const std::string_view scopes = path();
+  if (next_ < model_.parameters_.size()) {
+    const std::string_view guess = model_.parameters_[next_].name;
+    const std::size_t before_name = scopes.empty() ? 0 : scopes.size() + 1;
+    if (guess.size() == before_name + name.size() && guess.starts_with(scopes) && guess.ends_with(name) &&
+        (scopes.empty() || guess[scopes.size()] == '/'))
+      return next_++;
+  }
+  const std::size_t i = model_.find(full(name));
+  if (i != none) next_ = i + 1;
+  return i;
 }
 
 const Parameter& Pass::ask(std::string_view short_name, const Dims& shape, const Initializer& first, bool trained) {
-  const std::string name = full(short_name);
-  std::size_t i = model_.find(name);
+  std::size_t i = find(short_name);
   if (i == none) {
+    const std::string name = full(short_name);
     if (model_.complete_)
       raise<FormatError>("WP-NNM-002", "Pass",
                          say("the file that was loaded has no parameter '", name, "'.",
@@ -145,17 +163,18 @@ const Parameter& Pass::ask(std::string_view short_name, const Dims& shape, const
       raise<ShapeError>("WP-NNM-002", "Pass",
                         say("'", name, "' is ", shape, "; the initializer gave ", value.shape(), "."));
     i = model_.add({name, value, trained});
+    next_ = i + 1;
   }
   Parameter& p = model_.parameters_[i];
   if (p.value.shape() != shape)
     raise<ShapeError>("WP-NNM-002", "Pass",
-                      say("'", name, "' is ", p.value.shape(), "; this pass asks for ", shape, "."),
+                      say("'", p.name, "' is ", p.value.shape(), "; this pass asks for ", shape, "."),
                       "A parameter keeps its shape: give layers of different sizes different names or scopes.");
   if (used_.size() <= i) used_.resize(model_.parameters_.size());
   if (std::exchange(used_[i], now) == now)
-    raise<ArgumentError>("WP-NNM-001", "Pass", say("'", name, "' is asked for twice in one pass."),
+    raise<ArgumentError>("WP-NNM-001", "Pass", say("'", p.name, "' is asked for twice in one pass."),
                          "Give the layers scopes or names of their own; to share weights call pass.again() before.");
-  if (trace::Window::innermost() && !p.value.node()->labelled) p.value = named(p.value, name);  // for blame
+  if (trace::Window::innermost() && !p.value.node()->labelled) p.value = named(p.value, p.name);  // for blame
   return p;
 }
 
@@ -169,6 +188,7 @@ Tensor Pass::state(std::string_view name, const Dims& shape, const Initializer& 
 }
 void Pass::again() {
   std::replace(used_.begin(), used_.end(), now, before);
+  next_ = 0;
 }
 void Pass::set_state(std::string_view name, const Tensor& value) {
   const std::size_t i = model_.find(full(name));

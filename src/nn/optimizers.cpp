@@ -124,7 +124,7 @@ void Optimizer::apply(Model& model, std::vector<Tensor> gradients, Where where) 
         escape(s, say("state of ", rule_.name, " for '", all[i].name, "'"), Counts::made_and_given, where);
     }
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (values[i].defined()) model.set(all[i].name, values[i]);
+    if (values[i].defined()) model.parameters_[i].value = std::move(values[i]);
   slots_ = std::move(slots);
   ++steps_;
 }

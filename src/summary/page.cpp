@@ -29,6 +29,7 @@ plot::Series curve(std::string name, const EventSeries<double>& s) {
     put(a);
     if (b != a) put(b);
   }
+  if (n == 1) out.mark = plot::Series::Mark::points;
   return out;
 }
 
