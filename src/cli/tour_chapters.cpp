@@ -213,8 +213,9 @@ void training(Show& show) {
   const nn::History history = trainer.fit(data);
   show(say("loss ", history.epochs.front().values.at("loss"), " → ", history.epochs.back().values.at("loss")));
   show.words("One switch (watch_every) logged activations, weights and gradients of the whole model:");
+  const Events events = read_events(runs).at("");
   std::string tags;
-  for (const auto& [tag, series] : read_events(runs)[""].histograms) tags += tag + "\n";
+  for (const auto& [tag, series] : events.histograms) tags += tag + "\n";
   show(tags);
   show.words(say("Look at it with  tensorboard --logdir ", runs, "  or without TensorBoard:  wellposed plot ", runs,
                  " --html page.html"));

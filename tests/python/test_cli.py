@@ -154,6 +154,7 @@ def test_tour_runs_without_waiting_and_shows_code_beside_output(cli):
         assert "x[1, 1] = 0" in done.stdout
         assert done.stdout.count("WP-GRD-009") == 2  # the sum of singular values at rank 1 and 0
         assert "when vectors change their sign" in done.stdout
+        assert "layer2/dense/weights/gradient" in done.stdout and "tensorboard --logdir" in done.stdout
 
 
 def test_tour_waits_for_enter_on_a_terminal_and_ends_at_q(cli):
