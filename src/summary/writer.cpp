@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numeric>
@@ -56,13 +57,18 @@ Tensor kept(const Tensor& x) {
   return x.node()->borrowed ? astype(x, x.dtype(), {.copy = true}) : x;
 }
 
-// At most `most` values, evenly spaced over all of them, by a stride that meets every column of a matrix.
+// At most `most` values, evenly spaced over memory, by a stride that meets every column of a matrix.
 Tensor sample(const Tensor& x, std::int64_t most) {
-  if (most <= 0 || x.size() <= most || !x.is_contiguous()) return x;
+  if (most <= 0 || x.size() <= most) return x;
   const Unseen unseen;
+  Ints order;
+  for (std::int64_t k = 0; k < x.ndim(); ++k) order.push_back(k);
+  const auto stride = [&](std::int64_t k) { return std::abs(x.strides()[static_cast<std::size_t>(k)]); };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return stride(a) > stride(b); });
+  const Tensor flat = x.is_contiguous() ? x : contiguous(permute_dims(x, order));
   std::int64_t every = (x.size() + most - 1) / most;
-  while (std::gcd(every, x.shape(-1)) > 1) ++every;
-  return contiguous(reshape(x, {-1})[{slice(0, x.size(), every)}]);
+  while (std::gcd(every, flat.shape(-1)) > 1) ++every;
+  return contiguous(reshape(flat, {-1})[{slice(0, x.size(), every)}]);
 }
 
 // [n, h, w, c] of bytes.

@@ -48,6 +48,24 @@ TEST_F(Summaries, ComeBackAsTheyWereGiven) {
   EXPECT_EQ(e.histograms.count("A/log10_singular_values"), 1U);
 }
 
+TEST_F(Summaries, OfLargeTensorsMayCountAPartThatMeetsEveryColumn) {
+  const Tensor columns = broadcast_to(arange(64.0), {256, 64}) + 0.0;  // each column its number
+  {
+    SummaryWriter log(folder());
+    log.histogram("plain", columns, {.step = 0, .bins = 64, .most_values = 1000});
+    log.histogram("turned", matrix_transpose(columns), {.step = 0, .bins = 64, .most_values = 1000});
+    log.histogram("small", arange(10.0), {.step = 0, .bins = 10, .most_values = 1000});
+  }
+  const Events e = events();
+  for (const char* tag : {"plain", "turned"}) {
+    const Tensor counts = e.histograms.at(tag).value[0][{slice(), 2}];
+    EXPECT_LE(sum(counts).item<double>(), 1000) << tag;
+    EXPECT_GE(sum(counts).item<double>(), 500) << tag;
+    EXPECT_GE(min(counts).item<double>(), 5) << tag;
+  }
+  EXPECT_EQ(sum(e.histograms.at("small").value[0][{slice(), 2}]).item<double>(), 10);
+}
+
 TEST_F(Summaries, TakeTheScopeAndTheStepOfTheInnermostWriter) {
   {
     SummaryWriter outer(path("other")), inner(folder());
