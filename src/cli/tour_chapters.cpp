@@ -204,8 +204,8 @@ void training(Show& show) {
   nn::Model model({.seed = 4}), teacher({.seed = 2});
   nn::Pass lesson(teacher);
   const Dataset data({{"x", x}, {"y", my_model(lesson, x)}});
-  const std::string runs = std::filesystem::temp_directory_path() / "wellposed-tour-runs";
-  std::filesystem::remove_all(runs);
+  const std::string folder = "wellposed-tour-" + std::to_string(getpid());
+  const std::string runs = std::filesystem::temp_directory_path() / folder;
   nn::Optimizer optimizer = nn::adam({.rate = nn::cosine_decay(0.02, 200)});
   nn::Trainer trainer(model, optimizer,
                       [&](nn::Pass& pass, const Batch& b) { return nn::mse(my_model(pass, b["x"]), b["y"]); },
