@@ -84,9 +84,16 @@ def result(op):
     return camel(op["name"]) + "Result" if len(op["outputs"]) > 1 else "Tensor"
 
 
-def function(op, indent="", **how):
+def function(op, indent="", name=None, **how):
     returns = f"tuple[{result(op)}, Diagnosis]" if how.get("diagnosed") else result(op)
-    return f"{indent}def {op['name']}({signature(op, **how)}) -> {returns}: ...\n"
+    return f"{indent}def {name or op['name']}({signature(op, **how)}) -> {returns}: ...\n"
+
+
+def functions_of(ops, **how):
+    """eigh(a, b) is eigh_generalized(a, b)."""
+    wider = {op["name"].removesuffix("_generalized"): op for op in ops if op["name"].endswith("_generalized")}
+    return "".join(f"@overload\n{function(op, **how)}@overload\n{function(wider[op['name']], name=op['name'], **how)}"
+                   if op["name"] in wider else function(op, **how) for op in ops)
 
 
 def tuples(ops):
@@ -102,7 +109,7 @@ def stubs(ops, tree):
     written = {}
     for space, here in by_space.items():
         frame = (pathlib.Path(tree) / "tools" / "stubs" / f"{space or 'wellposed'}.pyi").read_text()
-        functions = tuples(here) + "".join(function(op) for op in here)
+        functions = tuples(here) + functions_of(here)
         if "@methods@" in frame:
             methods = "".join(function(op, "    ", bound=True) for op in here if any(a["name"] == "key" for a in op["attrs"]))
             frame = frame.replace("    # @methods@\n", methods)
@@ -112,6 +119,6 @@ def stubs(ops, tree):
             names = ", ".join(sorted({result(op) for op in judged} - {"Tensor"}))
             written[f"python/wellposed/{space}/diagnosed.pyi"] = (
                 HEAD + '"""The functions of wellposed.linalg with what can be said of the answer: (value, Diagnosis)."""\n'
-                "import builtins\nfrom collections.abc import Sequence\n\nfrom .. import Tensor, _Array, _DType, _Int, _Ints, _Number, _Real\n"
-                f"from . import Diagnosis, {names}\n\n" + "".join(function(op, diagnosed=True) for op in judged))
+                "import builtins\nfrom collections.abc import Sequence\nfrom typing import overload\n\nfrom .. import Tensor, _Array, _DType, _Int, _Ints, _Number, _Real\n"
+                f"from . import Diagnosis, {names}\n\n" + functions_of(judged, diagnosed=True))
     return written

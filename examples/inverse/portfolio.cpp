@@ -33,7 +33,7 @@ int main() {
 
   const wp::Tensor sample = linalg::covariance(returns);
   const linalg::Diagnosis wrong = linalg::diagnosed::inv(sample).diagnosis;
-  std::cout << "What is wrong: " << wrong[0].message << '\n';
+  std::cout << "What is wrong: the covariance " << wrong[0].message << '\n';
   std::cout << "rank " << wrong[0].rank << " of 100: 60 days span at most 59 directions around their mean.\n\n";
 
   const auto shrunk = linalg::diagnosed::covariance(returns, {.shrinkage = "ledoit_wolf"});

@@ -220,6 +220,7 @@ PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, T
 }
 
 PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  if (f.wider && static_cast<std::size_t>(count) > f.positional) return call_function(*f.wider, args, count, names);
   Arguments a(f);
   a.match(args, count, names);
   Operands o;
@@ -332,6 +333,10 @@ void add_function(PyObject* module, const Op& op, bool diagnosed) {
   f.op = &op;
   f.diagnosed = diagnosed;
   f.name = op.name;
+  if (constexpr std::string_view suffix = "_generalized"; op.name.ends_with(suffix))
+    for (Function& narrow : *functions)
+      if (narrow.diagnosed == diagnosed && narrow.op->ns == op.ns && f.name == narrow.name + std::string(suffix))
+        narrow.wider = &f;
   set_parameters(f);
   f.doc = documentation(f);
   const bool plain = f.variadic < 0 && !diagnosed && op.outputs.size() == 1 && !op.outputs[0].ends_with("...") &&

@@ -28,6 +28,7 @@ struct Function {
   bool large_attributes = false;  // makes a tensor of any size out of none
   std::vector<Attr> defaults;
   PyObject* result_type = nullptr;  // a named tuple, or null
+  const Function* wider = nullptr;  // takes one tensor more: eigh(a, b) is eigh_generalized(a, b)
   std::string name, doc;
   PyMethodDef definition = {};
 };

@@ -35,7 +35,8 @@ std::string schema_rules_markdown() {
       "Generated from the table of rules (`src/data/rules_*.cpp`) by `wellposed schema rules --markdown`. What they "
       "are for, and how reports look: "
       "[validation](validation.md).\n\n"
-      "A schema file is TOML or JSON with `version = 1`, tables `[tensor.NAME]` (or one `[tensor]`, for data of one "
+      "A schema file is TOML or JSON with `version = 1` (what it is when it is not said), tables `[tensor.NAME]` (or "
+      "one `[tensor]`, for data of one "
       "tensor) of rules, and "
       "`[tensor.NAME.column.COLUMN]` for columns: entries of the last axis, by name or number. `strict = true` at "
       "the head makes tensors that "
@@ -64,7 +65,6 @@ std::string schema_json_schema() {
   Json out = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
               {"title", "wellposed schema, version 1"},
               {"type", "object"},
-              {"required", {"version"}},
               {"additionalProperties", false},
               {"properties",
                {{"$schema", {{"type", "string"}}},

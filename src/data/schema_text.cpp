@@ -33,10 +33,9 @@ class Reader {
   explicit Reader(const std::string& file) : file_(file) {}
   Schema read(const Tree& root) {
     if (root.value) refuse(file_, "WP-SCM-001", "it must be a table.");
-    bool versioned = false;
     for (const auto& [key, node] : root.table) {
       if (key == "version")
-        versioned = (need_version(node), true);
+        need_version(node);
       else if (key == "strict")
         out_.strict(value(key, node, node.value && node.value->is_boolean(), "true or false").boolean());
       else if (key == "holds")
@@ -48,7 +47,6 @@ class Reader {
                say("there is no key '", key, "'.", data::nearest(key, {"version", "strict", "holds", "tensor"})),
                "A schema has version, strict, holds, and tables tensor or tensor.NAME.");
     }
-    if (!versioned) refuse(file_, "WP-SCM-001", "version = 1 is missing.", "It says which form the file has.");
     return std::move(out_);
   }
 

@@ -1,5 +1,6 @@
 #include "kernels/extent.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 

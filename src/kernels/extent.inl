@@ -7,7 +7,7 @@ Extent<T> extent_of(const T* x, std::int64_t n) {
   if constexpr (std::is_floating_point_v<T>) {
     constexpr std::int64_t lanes = lanes_of<T>, chains = 4;
     Vec<T> low[chains], high[chains];
-    Int<T> nan[chains] = {};
+    Int<T> doubt[chains] = {};  // v − v is +0 for a number, NaN for Inf and NaN: a subtraction is cheaper than v ≠ v
     for (int k = 0; k < chains; ++k) low[k] = high[k] = Vec<T>{} + limits::infinity();
     std::int64_t i = 0;
     for (; i + chains * lanes <= n; i += chains * lanes)
@@ -16,9 +16,11 @@ Extent<T> extent_of(const T* x, std::int64_t n) {
         const Vec<T> v = load_pack(x + i + k * lanes);
         low[k] = lesser(v, low[k]);
         high[k] = lesser(-v, high[k]);
-        nan[k] |= v != v;
+        doubt[k] |= bits<T>(v - v);
       }
-    Extent<T> out{limits::infinity(), -limits::infinity(), any(nan[0] | nan[1] | nan[2] | nan[3])};
+    Extent<T> out{limits::infinity(), -limits::infinity(), false};
+    if (any((doubt[0] | doubt[1] | doubt[2] | doubt[3]) != 0))
+      out.nan = std::any_of(x, x + i, [](T v) { return v != v; });
     for (int k = 0; k < chains; ++k)
       for (int s = 0; s < lanes; ++s) {
         out.low = low[k][s] < out.low ? low[k][s] : out.low;

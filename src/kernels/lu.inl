@@ -57,7 +57,7 @@ struct Step {
   }
   [[gnu::always_inline]] void update(T* row, T l) const {
     R* const line = reinterpret_cast<R*>(row);
-    Vec<R> re = {}, im = {}, both;
+    Vec<R> re = {}, im = {}, both = {};
     re = l.real() - re;
     im = l.imag() - im;
     for (int s = 0; s < lanes_of<R>; ++s) both[s] = s % 2 ? l.imag() : l.real();

@@ -10,15 +10,46 @@
 #include "kernels/triangular.hpp"
 #include "linalg/comparison.hpp"
 #include "linalg/refine.hpp"
+#include "linalg/structural_zeros.hpp"
 #include "linalg/system.hpp"
 
 namespace wp::linalg {
+
+// v ← |S⁻¹| v.
+template <class T>
+bool System<T>::magnify(std::int64_t columns, bool adjoint, std::vector<double>& v) const {
+  constexpr std::int64_t kLargest = 300;
+  if (n_ > kLargest) return false;
+  kernels::Buffer<T> inverse(n_ * n_);
+  std::fill_n(inverse.data(), n_ * n_, T(0));
+  for (std::int64_t i = 0; i < n_; ++i) inverse.data()[i * n_ + i] = T(1);
+  substitute(n_, {inverse.data(), n_, 1}, adjoint);
+  std::vector<double> out(v.size());
+  for (std::int64_t i = 0; i < n_; ++i)
+    for (std::int64_t k = 0; k < n_; ++k)
+      for (std::int64_t c = 0; c < columns; ++c)
+        out[static_cast<std::size_t>(i * columns + c)] +=
+            size_of_number(inverse.data()[i * n_ + k]) * v[static_cast<std::size_t>(k * columns + c)];
+  v = std::move(out);
+  return true;
+}
 
 // Improves X, the solution of S X = B (or Sᴴ X = B) with the scaled matrix S, and says how good it is.
 template <class T>
 void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels::View<T> b, kernels::MutableView<T> x,
                         Verdict& v) const {
-  const bool pays = refinement_pays<T>(options_, cheap, verdict_);
+  const std::vector<int>& weights = adjoint ? rows_ : columns_;
+  double worse = amplification<T>(n_, columns, x, weights);
+  StructuralZeros zeros;
+  std::vector<double> shares;
+  if (!weights.empty() && n_ <= kRescaled && !(expected_error<T>(verdict_) * worse <= kGoodEnough) && !zero_pivot_) {
+    zeros = StructuralZeros(n_, columns, adjoint ? a_.transposed() : a_, b);
+    zeros.clear(x);
+    shares = zeros.shares(n_, columns, weights);
+    worse = amplification<T>(n_, columns, x, weights, shares);
+  }
+  const bool pays = refinement_pays<T>(options_, cheap, verdict_, worse);
+  if (!pays && worse > 1) conclude<T>(v, std::min(1.0, expected_error<T>(verdict_) * worse), options_.min_digits);
   const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < threshold;
   if (zero_pivot_ || !(pays || doubtful)) return;
   const bool as_is = rows_.empty() && !adjoint;
@@ -33,12 +64,15 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels:
   if (adjoint)
     std::transform(scaled.data(), scaled.data() + n_ * n_, scaled.data(), [](T entry) { return conjugate(entry); });
   const kernels::View<T> s = as_is ? a_ : kernels::View<T>{scaled.data(), n_, 1};
-  const std::vector<int>& weights = adjoint ? rows_ : columns_;
   if (pays) {
     const Refined refined = refine<T>(
-        n_, columns, x, weights,
+        n_, columns, x, weights, shares,
         [&](T* r, Real* sizes) { kernels::residual<T>(n_, n_, columns, s, x, {}, b, r, sizes); },
-        [&](kernels::MutableView<T> r) { substitute(columns, r, adjoint); });
+        [&](kernels::MutableView<T> r) {
+          substitute(columns, r, adjoint);
+          zeros.clear(r);
+        },
+        [&](std::vector<double>& sizes) { return magnify(columns, adjoint, sizes); });
     v.backward_error = refined.backward_error;
     conclude<T>(v, refined.error, options_.min_digits);
   }
@@ -121,7 +155,7 @@ Verdict System<T>::inverse(T* x, std::int64_t row) const {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(m.data + i * n_, n_, x + i * row);
     kernels::invert_triangular<T>({.upper = verdict_.structure == Structure::upper, .unit = false}, n_, {x, row, 1});
   }
-  if (refinement_pays<T>(options_, false, verdict_) || verdict_.rcond < threshold) {
+  if (refinement_pays<T>(options_, false, verdict_) || verdict_.rcond < threshold || !columns_.empty()) {
     kernels::Buffer<T> right(n_ * n_);
     std::fill_n(right.data(), n_ * n_, T(0));
     for (std::int64_t i = 0; i < n_; ++i) right.data()[i * n_ + i] = T(1);

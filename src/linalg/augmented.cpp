@@ -153,6 +153,11 @@ double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
         error[c] = change;
         continue;
       }
+      if (change == 0) {
+        error[c] = 0;
+        going[c] = 0;
+        continue;
+      }
       if (!(change <= last[c] / 2)) {
         error[c] = change > 0 || std::isnan(change) ? std::max(change, last[c]) : 0;
         going[c] = 0;

@@ -147,6 +147,12 @@ void Banded<T>::judge() {
   conclude<T>(verdict_, expected_error<T>(verdict_), options_.min_digits);
 }
 
+template <class T>
+bool Banded<T>::misjudged() const {
+  return n_ <= kRescaled && verdict_.status != Status::nonfinite_input && !verdict_.exactly_singular &&
+         in_doubt<T>(n_, verdict_.rcond);
+}
+
 // Row by row: a row of the band against the elements of X that it meets.
 template <class T>
 void Banded<T>::residual(const std::vector<T>& rows, Band band, std::int64_t columns, kernels::View<T> x,
@@ -182,14 +188,17 @@ Verdict Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool a
   for (std::int64_t i = 0; i < n_; ++i)
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
   substitute(columns, x, op);
-  if (!zero_pivot_ && refinement_pays<T>(options_, few(n_, columns), verdict_)) {
+  const double worse = amplification<T>(n_, columns, x, after);
+  const bool pays = refinement_pays<T>(options_, few(n_, columns), verdict_, worse);
+  if (!pays && worse > 1) conclude<T>(v, std::min(1.0, expected_error<T>(verdict_) * worse), options_.min_digits);
+  if (!zero_pivot_ && pays) {
     const kernels::View<T> right{b.data(), columns, 1};
     const std::vector<T> turned = adjoint ? adjoint_rows() : std::vector<T>();
     const Band band = adjoint ? Band{band_.above, band_.below} : band_;
     const Refined refined = refine<T>(
-        n_, columns, x, after,
+        n_, columns, x, after, {},
         [&](T* r, Real* sizes) { residual(adjoint ? turned : rows_, band, columns, x, right, r, sizes); },
-        [&](kernels::MutableView<T> r) { substitute(columns, r, op); });
+        [&](kernels::MutableView<T> r) { substitute(columns, r, op); }, [](std::vector<double>&) { return false; });
     v.backward_error = refined.backward_error;
     conclude<T>(v, refined.error, options_.min_digits);
   }

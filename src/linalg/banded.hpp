@@ -30,6 +30,8 @@ class Banded {
   static std::vector<T> rows_of(std::int64_t n, Band band, kernels::View<T> a);
 
   const Verdict& verdict() const noexcept { return verdict_; }  // of the matrix alone
+  // It looks singular, but may only be scaled badly: a dense System finds better scales.
+  bool misjudged() const;
   // A X = B (or Aᴴ X = B) in place (X, n × columns, holds B), improved where that pays. The verdict of X.
   Verdict solve(std::int64_t columns, kernels::MutableView<T> x, bool adjoint = false) const;
   // The diagonal of U and how often rows were exchanged; A = 2^-rows (P L U) 2^-columns.

@@ -196,7 +196,11 @@ Tensor Diagnosis::rank() const {
 std::string Diagnosis::text() const {
   const State& s = state_of(*this);
   if (s.verdicts.empty()) return say(s.op.empty() ? "nothing" : s.op, ": no members.");
-  if (size() == 1) return say(s.op, ": ", (*this)[0].message);
+  const auto told = [&](std::int64_t i, const std::string& who) {
+    const Member m = (*this)[i];
+    return m.status == Status::ok ? m.message : say(who, ' ', m.message);
+  };
+  if (size() == 1) return say(s.op, ": ", told(0, "the matrix"));
   std::array<std::int64_t, status_names.size()> count{};
   for (const Verdict& v : s.verdicts) ++count[static_cast<std::size_t>(v.status)];
   std::string out = say(s.op, ": ", plural(size(), "member"), ":");
@@ -210,7 +214,7 @@ std::string Diagnosis::text() const {
   std::int64_t shown = 0;
   for (std::int64_t i = 0; i < size() && shown < 5; ++i)
     if (s.verdicts[static_cast<std::size_t>(i)].status != Status::ok) {
-      out += say("\n  member ", unravel(i, s.batch), ": ", (*this)[i].message);
+      out += "\n  " + told(i, say("member ", unravel(i, s.batch)));
       ++shown;
     }
   if (count[0] < size() - shown) out += say("\n  and ", size() - count[0] - shown, " more.");

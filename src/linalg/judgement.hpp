@@ -19,12 +19,18 @@ double digits_of(double error, double u);
 // The status by digits; `min_digits` < 0: 6 for f64, 3 for f32.
 Status status_of(double digits, double min_digits, double u);
 
+// Singular as it seems, or only scaled badly?
+template <class T>
+bool in_doubt(std::int64_t n, double rcond) {
+  return rcond < 1e3 * static_cast<double>(std::max<std::int64_t>(n, 1)) * kUnit<T>;
+}
 // Whether it is worth asking for the exact determinant.
 template <class T>
 bool suspect(std::int64_t n, double rcond) {
   constexpr std::int64_t kExact = 300;  // rows up to which suspicion of exact singularity is followed
-  return n <= kExact && rcond < 1e3 * static_cast<double>(std::max<std::int64_t>(n, 1)) * kUnit<T>;
+  return n <= kExact && in_doubt<T>(n, rcond);
 }
+inline constexpr std::int64_t kRescaled = 1000;  // rows beyond which the search for better scales takes too long
 
 // LU is backward stable but for growth: |error| ≲ u · growth / rcond (Higham 2002, §9.4); the factor 1/8 as growth of
 // a few is ordinary.
@@ -38,10 +44,11 @@ inline bool few(std::int64_t n, std::int64_t columns) {
   return columns <= 4 || 16 * columns <= n;
 }
 inline constexpr double kGoodEnough = 1e-9;  // larger errors are worth improving, whatever it costs
+// `worse`: by so much the error counts more than what is expected (amplification()).
 template <class T>
-bool refinement_pays(const Options& options, bool cheap, const Verdict& v) {
+bool refinement_pays(const Options& options, bool cheap, const Verdict& v, double worse = 1) {
   if (options.refine != Options::Refine::when_it_pays) return options.refine == Options::Refine::always;
-  return cheap || expected_error<T>(v) > kGoodEnough;
+  return cheap || !(expected_error<T>(v) * worse <= kGoodEnough);
 }
 
 template <class T>

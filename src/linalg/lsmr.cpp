@@ -13,14 +13,15 @@ class Lsmr {
 
   // Adds the solution of min ‖A d − r‖² + λ²‖d‖² to x; false when the iterations are used up.
   bool run(Vector<T> u) {
-    double beta = norm(u);
-    multiply(u, 1 / beta);
+    const double scale = norm(u);  // the rest is of size 1, whatever A and b are
+    double beta = 1;
+    multiply(u, 1 / scale);
     Vector<T> v = adjoint(u);
     double alpha = norm(v);
     if (alpha > 0) multiply(v, 1 / alpha);
     Vector<T> h = v, h_bar(v.size()), y(v.size());
-    double alpha_bar = alpha, zeta_bar = alpha * beta, zeta = 0, rho = 1, rho_bar = 1, c_bar = 1, s_bar = 0;
-    Size size{beta};
+    double alpha_bar = alpha, zeta_bar = alpha, zeta = 0, rho = 1, rho_bar = 1, c_bar = 1, s_bar = 0;
+    Size size{1};
     norm_ = std::max(norm_, alpha);
     bool done = alpha == 0, more = k_.out.iterations < k_.p.limit;
     while (more && !done) {
@@ -38,16 +39,16 @@ class Lsmr {
       s_bar = theta_new / rho_bar;
       zeta = c_bar * zeta_bar;
       zeta_bar = -s_bar * zeta_bar;
-      const double back = theta_bar * rho / (rho_old * rho_bar_old);
+      const double back = theta_bar / rho_bar_old * (rho / rho_old);
       for (std::size_t i = 0; i < h.size(); ++i) h_bar[i] = h[i] - static_cast<Real>(back) * h_bar[i];
-      add<T>(y, zeta / (rho * rho_bar), h_bar);
+      add<T>(y, zeta / rho / rho_bar, h_bar);
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = v[i] - static_cast<Real>(theta_new / rho) * h[i];
-      const double residual = size.next({c_hat, s_hat, c, s}, theta_bar, rho_bar, zeta, zeta_old);
+      const double residual = scale * size.next({c_hat, s_hat, c, s}, theta_bar, rho_bar, zeta, zeta_old);
       watch_condition(rho_bar_old, rho_temp);
       more = k_.step(residual) && std::isfinite(residual);
-      done = residual <= k_.out.target || std::fabs(zeta_bar) <= k_.p.rtol * operator_norm() * residual || alpha == 0;
+      done = residual <= k_.out.target || scale * (std::fabs(zeta_bar) / norm_) <= k_.p.rtol * residual || alpha == 0;
     }
-    add<T>(k_.x, 1, k_.precondition(y));
+    add<T>(k_.x, scale, k_.precondition(y));
     return done;
   }
   double operator_norm() const { return norm_; }  // ‖A M‖₂ from below: the longest column of the bidiagonal matrix
@@ -127,7 +128,7 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, double damp) {
       normal[i] -= static_cast<typename kernels::RealOf<T>::type>(damp * damp) * k.x[i];
     slope = norm(normal);
     const double whole = std::hypot(k.out.residual, damp * norm(k.x));
-    return k.out.residual <= k.out.target || slope <= p.rtol * lsmr.operator_norm() * whole;
+    return k.out.residual <= k.out.target || slope == 0 || slope / lsmr.operator_norm() <= p.rtol * whole;
   };
   double last = HUGE_VAL;
   while (!converged && std::isfinite(k.out.residual)) {

@@ -151,7 +151,7 @@ std::string complaint(const Diagnosis::State& s, const Member& m) {
   }
   if (m.rcond >= s.threshold && !m.exactly_singular)
     return say("is too ill-conditioned: rcond ", few_digits(m.rcond),
-               ", and the corrections of the answer do not shrink. No digit of it can be vouched for.");
+               " after scaling, and the corrections of the answer do not shrink. No digit of it can be vouched for.");
   out = say("is singular to working precision: rcond ", few_digits(m.rcond), " < ", few_digits(s.threshold));
   out += m.exactly_singular ? " (exactly singular)." : ".";
   for (const std::string* told : {&m.dependent, &m.dependent_columns}) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/condition.hpp"
+#include "kernels/each_float.hpp"
 #include "kernels/numbers.hpp"
 
 namespace wp::linalg {
@@ -172,9 +173,28 @@ typename QuadLu<T>::Scaled QuadLu<T>::determinant() const {
   return d;
 }
 
-template class QuadLu<float>;
-template class QuadLu<double>;
-template class QuadLu<complex64>;
-template class QuadLu<complex128>;
+template <class T>
+bool quad_positive(std::int64_t n, kernels::View<T> a) {
+  using Number = typename QuadLu<T>::Number;
+  std::vector<std::vector<Number>> m(static_cast<std::size_t>(n));  // the lower triangle
+  for (std::size_t i = 0; i < m.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      m[i].push_back(
+          widened(a.data[static_cast<std::int64_t>(i) * a.rows + static_cast<std::int64_t>(j) * a.columns]));
+  for (std::size_t k = 0; k < m.size(); ++k) {
+    if (!(narrowed(m[k][k]).real() > 0)) return false;
+    for (std::size_t i = k + 1; i < m.size(); ++i) {
+      const Number factor = m[i][k] / m[k][k];
+      for (std::size_t j = k + 1; j <= i; ++j) m[i][j] = m[i][j] - factor * conjugate(m[j][k]);
+    }
+  }
+  return true;
+}
+
+#define WP_INSTANTIATE(T)   \
+  template class QuadLu<T>; \
+  template bool quad_positive(std::int64_t, kernels::View<T>);
+WP_FOR_FLOATS(WP_INSTANTIATE)
+#undef WP_INSTANTIATE
 
 }  // namespace wp::linalg

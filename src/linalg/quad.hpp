@@ -60,4 +60,8 @@ class QuadLu {
   bool odd_ = false, zero_pivot_ = false;
 };
 
+// Whether a Hermitian matrix is positive definite: by the signs of its pivots.
+template <class T>
+bool quad_positive(std::int64_t n, kernels::View<T> a);
+
 }  // namespace wp::linalg

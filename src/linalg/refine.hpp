@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/numbers.hpp"
+#include "linalg/judgement.hpp"
 
 namespace wp::linalg {
 
@@ -74,26 +75,69 @@ struct Refined {
   double backward_error = 0;  // of X as it came, componentwise (Oettli & Prager 1964)
 };
 
+// The size of element i where elements count with factors 2^weights; empty: all alike.
+class Weighed {
+ public:
+  explicit Weighed(const std::vector<int>& weights)
+      : weights_(weights), heaviest_(weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end())) {}
+  double operator()(double size, std::int64_t i) const {
+    return weights_.empty() ? size : std::ldexp(size, weights_[static_cast<std::size_t>(i)] - heaviest_);
+  }
+
+ private:
+  const std::vector<int>& weights_;
+  int heaviest_;
+};
+
+// The largest element of a column; infinite, where there is a NaN.
+struct Extents {
+  double plain = 0, weighed = 0;
+};
+template <class T>
+Extents extents(std::int64_t n, kernels::View<T> x, std::int64_t column, const Weighed& weighed) {
+  Extents out;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T v = x.data[i * x.rows + column * x.columns];
+    const double size = v == v ? size_of_number(v) : std::numeric_limits<double>::infinity();
+    out.plain = std::max(out.plain, size);
+    out.weighed = std::max(out.weighed, weighed(size, i));
+  }
+  return out;
+}
+
+// How much worse than in X an error is that all elements of X share, when they count with weights: the worst column.
+// `shares`: what the heaviest element with an error has of the largest weight, of each column; empty: all.
+template <class T>
+double amplification(std::int64_t n, std::int64_t columns, kernels::View<T> x, const std::vector<int>& weights,
+                     const std::vector<double>& shares = {}) {
+  double worst = 1;
+  for (std::int64_t c = 0; c < columns && !weights.empty(); ++c) {
+    const Extents e = extents<T>(n, x, c, Weighed(weights));
+    const double share = shares.empty() ? 1 : shares[static_cast<std::size_t>(c)];
+    if (e.plain > 0) worst = std::max(worst, share * e.plain / e.weighed);
+  }
+  return worst;
+}
+
 // X += A⁻¹(B − A X) (Wilkinson 1963; Demmel et al. 2006), X n × columns. A column whose correction is at most half
-// the last one goes on; the error left is what the next one would be.
-// `weights`: exponents of the factors with which elements count in the error; empty: all alike.
+// the last one (the first: at most half of X) goes on; the error left is what the next one would be.
+// `weights`: exponents of the factors with which elements count in the error; empty: all alike. `shares`: as above.
 // residual(r, sizes): R = B − A X row-major, and |B| + |A||X| unless sizes is null. apply(R): R ← A⁻¹ R.
-template <class T, class Residual, class Apply>
+// magnify(v): v ← |A⁻¹| v, n × columns, of numbers that are not negative; false: that costs too much.
+template <class T, class Residual, class Apply, class Magnify>
 Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, const std::vector<int>& weights,
-               Residual&& residual, Apply&& apply) {
+               const std::vector<double>& shares, Residual&& residual, Apply&& apply, Magnify&& magnify) {
   using Real = typename kernels::RealOf<T>::type;
   constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
   constexpr int kRounds = 12;
   const auto k = static_cast<std::size_t>(columns);
   kernels::Buffer<T> r(std::max<std::int64_t>(n * columns, 1));
   kernels::Buffer<Real> sizes(std::max<std::int64_t>(n * columns, 1));
-  std::vector<double> last(k, 1), error(k, 1);
+  std::vector<double> last(k, 1), error(k, 1), rate(k, 1);
   std::vector<char> going(k, 1);
-  const int heaviest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
-  const auto weighed = [&](T v, std::int64_t i) {
-    const double size = size_of_number(v);
-    return weights.empty() ? size : std::ldexp(size, weights[static_cast<std::size_t>(i)] - heaviest);
-  };
+  const Weighed weighed(weights);
+  const auto share = [&](std::size_t c) { return shares.empty() ? 1 : shares[c]; };
+  const auto quotient = [](double a, double b) { return b > 0 ? a / b : a > 0 ? 1.0 : 0.0; };
   Refined out;
   for (int round = 0; round < kRounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
     residual(r.data(), round == 0 ? sizes.data() : nullptr);
@@ -104,26 +148,42 @@ Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, 
     for (std::size_t c = 0; c < k; ++c) {
       if (!going[c]) continue;
       const auto column = static_cast<std::int64_t>(c);
-      double largest = 0, change = 0;  // a NaN in the correction stays: it is no convergence
-      for (std::int64_t i = 0; i < n; ++i) {
-        largest = std::max(largest, weighed(x.data[i * x.rows + column * x.columns], i));
-        const T d = r.data()[i * columns + column];
-        change = d == d ? std::max(change, weighed(d, i)) : std::numeric_limits<double>::quiet_NaN();
-        if (std::isnan(change)) break;
-      }
-      const double ratio = largest > 0 ? change / largest : change > 0 ? 1 : 0;
-      if (!(ratio <= last[c] / 2)) {
+      const Extents d = extents<T>(n, {r.data(), columns, 1}, column, weighed);
+      if (round == 0) rate[c] = quotient(d.plain, extents<T>(n, x, column, weighed).plain);
+      const double shrinks = round == 0 ? rate[c] : quotient(d.weighed, last[c]);
+      if (!(shrinks <= 0.5)) {
         going[c] = 0;
         error[c] = round == 0 ? 1 : error[c];
         continue;
       }
       for (std::int64_t i = 0; i < n; ++i) x.data[i * x.rows + column * x.columns] += r.data()[i * columns + column];
-      error[c] = std::max(ratio * std::min(1.0, ratio / last[c]) * 2, u);
-      last[c] = ratio;
+      const double left =
+          2 * shrinks * (round == 0 ? share(c) * d.plain : d.weighed);  // at first any element may have it
+      error[c] = std::max(quotient(left, extents<T>(n, x, column, weighed).weighed), u);
+      last[c] = d.weighed;
       going[c] = error[c] > 2 * u ? 1 : 0;
     }
   }
-  out.error = k ? *std::max_element(error.begin(), error.end()) : u;
+  // The last digit of the largest element comes back in every correction, and with its error in the others.
+  std::vector<double> hidden(k, 0);
+  for (std::size_t c = 0; c < k && !weights.empty(); ++c) {
+    const Extents e = extents<T>(n, x, static_cast<std::int64_t>(c), weighed);
+    hidden[c] = 4 * u * std::max(rate[c], u) * quotient(share(c) * e.plain, e.weighed);
+  }
+  if (std::any_of(hidden.begin(), hidden.end(), [](double h) { return h > kGoodEnough; })) {
+    residual(r.data(), sizes.data());
+    std::vector<double> rest(k * static_cast<std::size_t>(n));
+    for (std::size_t e = 0; e < rest.size(); ++e)
+      rest[e] = 4 * u * (size_of_number(r.data()[e]) + u * static_cast<double>(sizes.data()[e]));
+    if (magnify(rest))
+      for (std::size_t c = 0; c < k; ++c) {
+        const auto column = static_cast<std::int64_t>(c);
+        hidden[c] = quotient(extents<double>(n, {rest.data(), columns, 1}, column, weighed).weighed,
+                             extents<T>(n, x, column, weighed).weighed);
+      }
+  }
+  for (std::size_t c = 0; c < k; ++c) error[c] = std::max(error[c], hidden[c]);
+  out.error = k ? std::min(1.0, *std::max_element(error.begin(), error.end())) : u;
   return out;
 }
 

@@ -24,7 +24,8 @@ std::unique_ptr<Banded<T>> band_of(std::int64_t n, kernels::View<T> a, const Opt
   const Band band = narrow_band<T>(n, a);
   if (!is_narrow(n, band) || band.below == 0 || band.above == 0) return nullptr;  // triangles are substituted
   if (options.high) return nullptr;                                               // 113-bit elimination is dense
-  return std::make_unique<Banded<T>>(n, band, Banded<T>::rows_of(n, band, a), options);
+  auto banded = std::make_unique<Banded<T>>(n, band, Banded<T>::rows_of(n, band, a), options);
+  return banded->misjudged() ? nullptr : std::move(banded);
 }
 
 }  // namespace
@@ -129,9 +130,8 @@ std::optional<typename kernels::Survey<T>::Norms> System<T>::scale(const kernels
 // weigh. Returns whether it has been factored anew, with scales that do.
 template <class T>
 bool System<T>::scale_again() {
-  constexpr std::int64_t kLargest = 1000;  // rows beyond which the search would take longer than the factors
   const bool triangular = verdict_.method == Method::substitution;
-  if (banded_ || triangular || verdict_.exactly_singular || n_ > kLargest || !suspect<T>(n_, verdict_.rcond))
+  if (banded_ || triangular || verdict_.exactly_singular || n_ > kRescaled || !in_doubt<T>(n_, verdict_.rcond))
     return false;
   std::optional<kernels::Equilibration> by = kernels::equilibrate_by_matching<T>(n_, a_);
   if (!by || (by->rows == rows_ && by->columns == columns_)) return false;

@@ -103,8 +103,12 @@ TEST(Schemas, RefuseValuesThatRulesDoNotTake) {
   }
 }
 
+TEST(Schemas, WithoutAVersionAreOfTheFirst) {
+  EXPECT_EQ(wp::Schema::from_toml("[tensor]\nrank = 2\n").toml(),
+            wp::Schema::from_toml("version = 1\n[tensor]\nrank = 2\n").toml());
+}
+
 TEST(Schemas, RefuseWhatIsNoSchema) {
-  EXPECT_SAYS(toml_refusal("[tensor]\n"), "version = 1 is missing");
   EXPECT_SAYS(toml_refusal("version = 2\n"), "version 2 is not known");
   EXPECT_SAYS(toml_refusal("version = \n"), "it is not TOML");
   EXPECT_SAYS(toml_refusal("version = 1\nstrict = 2024-01-01\n"), "dates and times");

@@ -124,7 +124,7 @@ def test_the_documentation_of_rules_is_derived_from_their_table(cli, tree):
 
 
 SAMPLES = [
-    {"version": 1},
+    {}, {"version": 1},
     {"version": 1, "tensor": {}},
     {"version": 1, "tensor": {"rank": 2, "range": [0, 1], "finite": True}},
     {"version": 1, "strict": True, "holds": ["x.a <= y"], "tensor": {
@@ -133,7 +133,7 @@ SAMPLES = [
     {"version": 1, "tensor": {"column": {"a": {"non_null": False}}, "row_sum": 1, "doc": "words"}},
 ]
 BAD = [
-    {}, {"version": 2}, {"version": 1, "tensors": {}}, {"version": 1, "tensor": {"rnage": [0, 1]}},
+    {"version": 2}, {"version": 1, "tensors": {}}, {"version": 1, "tensor": {"rnage": [0, 1]}},
     {"version": 1, "tensor": {"rank": -1}}, {"version": 1, "tensor": {"range": [0]}}, {"version": 1, "tensor": {"finite": 1}},
     {"version": 1, "tensor": {"x": {"column": {"a": {"rank": 1}}}}}, {"version": 1, "tensor": {"monotone": "up"}},
     {"version": 1, "tensor": {"shape": ["a b"]}}, {"version": 1, "tensor": {"max_bytes": "2 GB"}},

@@ -4,6 +4,7 @@
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/quad.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
@@ -41,7 +42,9 @@ Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& 
   const bool suspicious = v.rcond < 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
   if (!suspicious || n > 300) return Status::ok;
   const Hermitian<T> h = again();
-  return kernels::exactly_singular<T>(n, {h.matrix.data(), n, 1}) ? Status::not_spd : Status::ok;
+  const kernels::View<T> matrix{h.matrix.data(), n, 1};
+  const bool positive = !kernels::exactly_singular<T>(n, matrix) && (n > kQuadLargest || quad_positive<T>(n, matrix));
+  return positive ? Status::ok : Status::not_spd;
 }
 
 template <class T>

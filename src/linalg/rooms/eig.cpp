@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "kernels/lapack.hpp"
 #include "linalg/bounds.hpp"
+#include "linalg/eigenvalue_clusters.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/rules.hpp"
@@ -57,16 +58,27 @@ Sensitivity sensitivity(std::int64_t n, const std::vector<lapack::Complex<T>>& l
   return s;
 }
 
-// Ill-conditioned: no digit of some eigenvalue is sure, and the matrix' rounding is not all that is to blame.
+double largest_of(const std::vector<std::complex<double>>& values) {
+  double most = 0;
+  for (const std::complex<double> v : values) most = std::max(most, std::abs(v));
+  return most;
+}
+
+// Ill-conditioned: fewer digits of the largest eigenvalue's size are sure than others promise (6 in f64), or none of
+// an eigenvalue's own, and the matrix' rounding is not all that is to blame.
 void judge(const std::vector<std::complex<double>>& values, const Sensitivity& s, double norm, double u, Verdict& v) {
+  const double largest = largest_of(values);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool lost = s.error[i] > 0.1 * std::abs(values[i]) && s.error[i] > std::sqrt(u) * norm;
-    if (!lost) continue;
+    const bool none = s.error[i] > 0.1 * std::abs(values[i]) && s.error[i] > std::sqrt(u) * norm;
+    const double digits = none ? 0 : digits_of(s.error[i] > 0 ? s.error[i] / largest : 0, u);
+    if (status_of(digits, -1, u) == Status::ok) continue;
     v.status = Status::ill_conditioned;
-    v.digits = 0;
+    v.digits = std::min(std::isnan(v.digits) ? digits : v.digits, digits);
     v.rcond = std::min(std::isnan(v.rcond) ? 1 : v.rcond, 1 / s.condition[i]);
   }
 }
+
+constexpr std::int64_t kClusters = 300;  // rows up to which doubtful eigenvalues are looked at together
 
 // Values and, if v, vectors of one member as columns of row-major v.
 template <class T>
@@ -87,8 +99,12 @@ Sensitivity decompose(std::int64_t n, kernels::View<T> a, lapack::Complex<T>* w,
     return {};
   }
   Sensitivity s = sensitivity<T>(n, left, right, rcond, balanced);
-  judge(std::vector<std::complex<double>>(w, w + n), s, static_cast<double>(balanced.norm),
-        std::numeric_limits<lapack::Real<T>>::epsilon() / 2, verdict);
+  const std::vector<std::complex<double>> values(w, w + n);
+  const double norm = static_cast<double>(balanced.norm),
+               doubt = std::sqrt(kUnit<T>) * std::min(norm, largest_of(values));
+  if (n <= kClusters && *std::max_element(s.error.begin(), s.error.end()) > doubt)
+    bound_clusters(n, {x.data.data(), x.data.data() + n * n}, growth_of_errors(n) * kUnit<T>, doubt, values, s.error);
+  judge(values, s, norm, kUnit<T>, verdict);
   for (double& e : s.error) e = std::ldexp(e, -x.exponent);
   for (std::int64_t i = 0; i < n; ++i) w[i] = times_power(w[i], -x.exponent);
   if (v) put_rows(n, n, right.data(), n, 0, v);

@@ -5,6 +5,7 @@
 #include "kernels/numbers.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/eigen.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/pencil_rule.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/solving.hpp"
@@ -110,7 +111,10 @@ Status decompose(std::int64_t n, Hermitian<T>& a, Hermitian<T>& b, typename Herm
   // The reduction is off by u·‖B⁻¹‖·‖B‖·‖C‖ at most (Anderson et al. 1999, §4.8).
   verdict.rcond = n ? 1 / (pencil.inverse * pencil.norm) : 1;
   bounds.absolute = n ? std::ldexp(result.bounds.absolute, -pencil.exponent) / verdict.rcond : 0;
-  return Status::ok;
+  double most = 0;
+  for (std::int64_t i = 0; i < n; ++i) most = std::max(most, static_cast<double>(std::fabs(w[i])));
+  verdict.digits = digits_of(bounds.absolute > 0 ? std::min(1.0, bounds.absolute / most) : 0, kUnit<T>);
+  return std::min(status_of(verdict.digits, -1, kUnit<T>), Status::ill_conditioned);
 }
 
 template <class T>
@@ -131,7 +135,7 @@ void run(const Call& c, Diagnosis::State& state, DType work, const Result& value
     verdict.structure = Structure::symmetric;
     verdict.method = Method::eigen;
     verdict.status = decompose<T>(n, h, metric, w, v, verdict, bounds[at]);
-    if (verdict.status == Status::ok) return;
+    if (verdict.status <= Status::ill_conditioned) return;
     fill_nan(w, n);
     fill_nan(v, n * n);
   });

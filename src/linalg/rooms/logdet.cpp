@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "linalg/banded.hpp"
 #include "linalg/determinant.hpp"
 #include "linalg/each.hpp"
 #include "linalg/hermitian.hpp"
@@ -30,15 +31,32 @@ bool semidefinite(const Dense<T>& a) {
   return eigen(a, w, z) && w.front() >= -4 * static_cast<double>(a.n) * Dense<T>::u * a.frobenius();
 }
 
-// log det of a positive definite matrix: Cholesky decides whether it is one.
+// Whether all pivots of A = L D Lᴴ are positive, in O(n) for a fixed band.
+template <class T>
+bool positive_band(Dense<T> a) {
+  const std::int64_t width = narrow_band<T>(a.n, std::as_const(a).view()).below;
+  for (std::int64_t k = 0; k < a.n; ++k) {
+    if (!(std::real(a(k, k)) > 0)) return false;
+    const std::int64_t end = std::min(a.n, k + width + 1);
+    for (std::int64_t i = k + 1; i < end; ++i) {
+      const T factor = a(i, k) / a(k, k);
+      for (std::int64_t j = k + 1; j <= i; ++j) a(i, j) -= factor * conjugate(a(j, k));
+    }
+  }
+  return true;
+}
+
+// log det of a positive definite matrix: Cholesky decides whether it is one, or the pivots of a band.
 template <class T>
 double log_of(const Dense<T>& a, const System<T>* kept, Verdict& v) {
   const bool decides =
-      kept && (kept->verdict().method == Method::cholesky || kept->verdict().structure == Structure::diagonal);
+      kept && (kept->verdict().method == Method::cholesky || kept->verdict().structure == Structure::diagonal ||
+               kept->verdict().structure == Structure::banded);
   const Determinant d = determinant<T>(a.n, a.view(), decides ? kept : nullptr);
   v = d.verdict;
   if (v.exactly_singular && semidefinite(a)) return -HUGE_VAL;
-  bool positive = v.method == Method::cholesky || v.structure == Structure::diagonal;
+  bool positive = v.method == Method::cholesky || v.structure == Structure::diagonal ||
+                  (v.structure == Structure::banded && positive_band(a));
   for (std::int64_t i = 0; i < a.n; ++i) positive = positive && std::real(a(i, i)) > 0;
   if (!positive || !(d.mantissa.real() > 0)) {
     v.status = Status::not_spd;

@@ -6,6 +6,7 @@
 #include "linalg/members.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
+#include "linalg/system.hpp"
 #include "ops/derivative.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/reduce.hpp"
@@ -47,17 +48,27 @@ void infer(Call& c) {
 
 template <class T>
 Verdict solve(const Problem& p, Band band, kernels::View<T> ab, kernels::View<T> b, const Options& options, T* x) {
+  const auto each = [&](auto&& f) {
+    for (std::int64_t i = 0; i < p.n; ++i)
+      for (std::int64_t j = std::max<std::int64_t>(0, i - band.below); j <= std::min(p.n - 1, i + band.above); ++j)
+        f(i, j, ab.data[(band.above + i - j) * ab.rows + j * ab.columns]);
+  };
   std::vector<T> rows(static_cast<std::size_t>(p.n * band.width()));
-  for (std::int64_t i = 0; i < p.n; ++i)
-    for (std::int64_t j = std::max<std::int64_t>(0, i - band.below); j <= std::min(p.n - 1, i + band.above); ++j)
-      rows[static_cast<std::size_t>(i * band.width() + j - i + band.below)] =
-          ab.data[(band.above + i - j) * ab.rows + j * ab.columns];
+  each([&](std::int64_t i, std::int64_t j, T v) {
+    rows[static_cast<std::size_t>(i * band.width() + j - i + band.below)] = v;
+  });
   for (std::int64_t i = 0; i < p.n; ++i)
     for (std::int64_t j = 0; j < p.k; ++j) x[i * p.k + j] = b.data[i * b.rows + j * b.columns];
   const Banded<T> system(p.n, band, std::move(rows), options);
   Verdict v = system.verdict();
   if (!std::isfinite(kernels::norms<T>(p.n, p.k, b).largest)) v.status = Status::nonfinite_input;
-  if (v.status != Status::nonfinite_input) v = system.solve(p.k, {x, p.k, 1});
+  if (v.status != Status::nonfinite_input && system.misjudged()) {
+    std::vector<T> dense(static_cast<std::size_t>(p.n * p.n), T(0));
+    each([&](std::int64_t i, std::int64_t j, T entry) { dense[static_cast<std::size_t>(i * p.n + j)] = entry; });
+    v = System<T>(p.n, {dense.data(), p.n, 1}, options).solve(p.k, {x, p.k, 1});
+  } else if (v.status != Status::nonfinite_input) {
+    v = system.solve(p.k, {x, p.k, 1});
+  }
   if (v.status == Status::nonfinite_input || (v.status == Status::singular && options.if_ill != Policy::ignore))
     std::fill_n(x, p.n * p.k, T(std::numeric_limits<typename kernels::RealOf<T>::type>::quiet_NaN()));
   return v;

@@ -84,7 +84,7 @@ def test_bad_schemas_say_what_is_nearest():
     with pytest.raises(wp.ArgumentError, match="Did you mean 'range'"):
         wp.Schema().tensor(rnage=[0, 1])
     with pytest.raises(wp.FormatError, match="version"):
-        wp.Schema({"tensor": {}})
+        wp.Schema({"version": 9, "tensor": {}})
     with pytest.raises(TypeError):
         wp.Schema().tensor(range=object())
     with pytest.raises(wp.ArgumentError, match="cannot be read"):

@@ -90,6 +90,16 @@ def test_functions_of_matrices():
     assert wp.linalg.svd_apply(A, lambda s: s * 0.0).tolist() == [[0, 0], [0, 0]]
 
 
+def test_eigh_of_two_matrices_is_the_generalised_problem():
+    b = [[4.0, 0.0], [0.0, 1.0]]
+    w, v = wp.linalg.eigh(A, b, uplo="lower")
+    np.testing.assert_allclose(np.asarray(wp.asarray(A) @ v), np.asarray(wp.asarray(b) @ v * w), atol=1e-14)
+    value, diagnosis = wp.linalg.diagnosed.eigh(A, b)
+    assert value.eigenvalues.tolist() == w.tolist() and diagnosis.status == "ok"
+    with pytest.raises(TypeError, match="eigh_generalized takes 2 positional arguments; got 3"):
+        wp.linalg.eigh(A, b, b)
+
+
 def test_random_numbers_are_those_of_key_and_counter():
     g = wp.random.Generator(42)
     a, b = g.normal((3,)), g.normal((3,))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """finite + range on an .npy file in the page cache: wellposed against reading the bytes and against NumPy doing the same checks.
 
-    WELLPOSED_THREADS=1 PYTHONPATH=build/release/python .venv/bin/python benchmarks/validate.py [MIB] [ROUNDS]
+    WELLPOSED_THREADS=1 PYTHONPATH=build/release/python .venv/bin/python benchmarks/data/validate.py [MIB] [ROUNDS]
 
 All in one process, alternating, in processor time (user and system): medians of paired ratios with their quartiles, beside an A/A pair.
 """
