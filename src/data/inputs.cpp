@@ -58,10 +58,15 @@ std::pair<std::string, std::string> split_argument(const std::string& argument) 
   return {argument.substr(0, at), argument.substr(at + 1)};
 }
 
-std::vector<Input> inputs_of_file(const std::string& argument) {
+namespace {
+
+std::vector<Input> inputs_of_file(const std::string& argument, const std::vector<std::string>& columns) {
   const auto [name, path] = split_argument(argument);
   const std::string stem = name.empty() ? std::filesystem::path(path).stem().string() : name;
-  if (is_table(path)) return {{stem, path, true, [path = path] { return std::move(io::open_blocks(path).at(0)); }}};
+  if (is_table(path))
+    return {{stem, path, true, [path = path, columns] {
+               return std::move(io::open_blocks(path, {.load = {.names = columns}}).at(0));
+             }}};
   std::vector<Input> out;
   const auto arrays = io::open_blocks(path);
   for (std::size_t k = 0; k < arrays.size(); ++k) {
@@ -71,6 +76,16 @@ std::vector<Input> inputs_of_file(const std::string& argument) {
         {named ? inside : stem, path, false, [path = path, k] { return std::move(io::open_blocks(path).at(k)); }});
   }
   if (path.ends_with(".npy") && out.size() == 1) read_directly(out[0]);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Input> inputs_of_files(const std::vector<std::string>& arguments,
+                                   const std::vector<std::string>& columns) {
+  std::vector<Input> out;
+  for (const std::string& argument : arguments)
+    for (Input& i : inputs_of_file(argument, columns)) out.push_back(std::move(i));
   return out;
 }
 
