@@ -79,7 +79,7 @@ TEST_F(Mtx, NamesTheLineThatIsWrong) {
   EXPECT_SAYS(refused(banner + "coordinate real general\n2 2 1000000000000\n1 1 1\n"), "truncated");
   EXPECT_SAYS(
       message(write("t.mtx", banner + "coordinate real general\n4000000000 2 1\n1 1 1\n"), {.names = {"data"}}),
-      "promises 4000000000 rows for 1 entry: their index would take 29.8 GiB");
+      "promises 4000000000 rows for 1 entry: their index would take 30 GiB");
   EXPECT_SAYS(refused(banner + "coordinate real general\n2 2 1\n3 1 1\n"), "row 3 is outside of 1 to 2");
   EXPECT_SAYS(refused(banner + "coordinate real general\n2 2 1\n0 1 1\n"), "row 0 is outside");
   EXPECT_SAYS(refused(banner + "coordinate real symmetric\n2 2 1\n1 2 1\n"), "not below the diagonal");

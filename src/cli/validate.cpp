@@ -66,7 +66,7 @@ int run_rules(const Told& t) {
 }
 
 constexpr const char* kFiles =
-    "Files: .npy, .csv, .tsv and others that load() reads; NAME=FILE says which tensor it is.";
+    "Files: .npy, .csv, .tsv and others that load() reads, - for stdin; NAME=FILE says which tensor it is.";
 constexpr const char* kColumns = "Of tables: read only these, as NAME,NAME (the others may hold text).";
 
 }  // namespace

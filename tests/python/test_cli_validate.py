@@ -82,6 +82,22 @@ def test_a_table_is_judged_by_column(cli, tmp_path):
         assert words in done.stdout, done.stdout
 
 
+def test_stdin_is_a_table_or_what_its_first_bytes_say(cli, folder):
+    for name, data in (("t.csv", b"a,b\n0.5,1\n0.5,2\n"), ("t.npy", (folder / "bad.npy").read_bytes())):
+        (folder / name).write_bytes(data)
+        program = os.environ.get("WP_CLI", str(BUILD / "wellposed"))
+        with open(folder / name, "rb") as file:
+            reader = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)  # a pipe cannot be read twice
+            done = subprocess.run([program, "schema", "infer", "-"], stdin=reader.stdout, capture_output=True, text=True)
+            reader.wait()
+        assert done.returncode == 0 and done.stdout == cli("schema", "infer", str(folder / name)).stdout
+    with open(folder / "bad.npy", "rb") as file:
+        done = subprocess.run([program, "validate", "-", "--schema", str(folder / "s.toml")], stdin=file, capture_output=True, text=True)
+    assert done.returncode == 1 and "element [2, 0] = -0.1 is below 0; 1 of 6 values; row 2" in done.stdout
+    done = cli("validate", str(folder / "bad.npy"), "--schema", "none.toml")
+    assert done.stderr.startswith("wellposed: 'none.toml' cannot be opened")
+
+
 def test_a_table_with_text_is_judged_and_inferred_by_the_columns_that_are_named(cli, tmp_path):
     table, schema = str(tmp_path / "people.csv"), str(tmp_path / "s.toml")
     (tmp_path / "people.csv").write_text('name,age,height\n"Ada, Countess",36,1.65\nAlan,-41,1.8\n')
