@@ -147,7 +147,9 @@ void CsvReader::raise(const Cells& piece, std::uint64_t base) const {
   if (!dialect_.booleans && parse_number(f.text).kind == FieldKind::boolean)
     source_.refuse_at("WP-FMT-005", offset, where + "is not a number.",
                       "load_all reads columns, each of its own dtype, bool among them.");
-  const bool comma = f.text.find(',') != std::string_view::npos;
+  std::string pointed(f.text);
+  std::replace(pointed.begin(), pointed.end(), ',', '.');
+  const bool comma = pointed != f.text && parse_number(pointed).kind == FieldKind::real;
   if (line == 1 && !comma)
     source_.refuse_at("WP-FMT-005", offset, where + "is not a number.",
                       "If line 1 holds names, load with header = true.");
