@@ -68,7 +68,7 @@ std::string findings_of(const Events& events) {
   for (const auto& [tag, series] : events.texts)
     if (tells_findings(tag))
       for (std::size_t i = 0; i < series.step.size(); ++i)
-        out += say("step ", series.step[i], ": ", series.value[i], "\n");
+        out += say(tag.size() > 9 ? tag.substr(9) + ", " : "", "step ", series.step[i], ": ", series.value[i], "\n");
   for (const auto& [tag, series] : events.scalars)
     if (const std::string wrong = wrong_with(series); !wrong.empty())
       out += say(tag, ": ", wrong, ".\n");
