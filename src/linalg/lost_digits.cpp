@@ -22,8 +22,8 @@ bool ill(const Verdict& v, double u) {
 void keep_conditions(const Call& c) {
   Call::Aside& aside = c.beside();
   const Diagnosis::State* const s = aside.diagnosis.state();
-  if (!s || aside.keepsake || !is_floating(c.in[0].dtype())) return;
-  const double u = round_off(c.in[0].dtype());
+  if (!s || aside.keepsake || !is_floating(c.out[0].dtype())) return;
+  const double u = round_off(c.out[0].dtype());
   if (std::any_of(s->verdicts.begin(), s->verdicts.end(), [u](const Verdict& v) { return ill(v, u); }))
     aside.keepsake = std::make_shared<const std::vector<Verdict>>(s->verdicts);
 }
@@ -31,7 +31,7 @@ void keep_conditions(const Call& c) {
 void find_lost_digits(const Backward& b) {
   if (!b.keepsake) return;
   const auto& all = *static_cast<const std::vector<Verdict>*>(b.keepsake);
-  const double u = round_off(b.dtype(0));
+  const double u = round_off(b.output(0).dtype);
   Finding f;
   f.code = "WP-GRD-012";
   f.op = b.op.name;
