@@ -100,6 +100,7 @@ TEST(LostDigits, AreFoundOnTheWayBackThroughFactorsAndSylvestersEquation) {
   for (const Tensor& l : {far, units}) EXPECT_TRUE(findings(cho, l).empty()) << l;
   EXPECT_TRUE(findings(lu, matrix_transpose(far)).empty());
   EXPECT_TRUE(findings(sylvester, far).empty());
+  EXPECT_TRUE(findings(sylvester, Tensor{{1e12, 1e6}, {0.0, 3.0}}).empty());  // units
 }
 TEST(LostDigits, NameTheMembersOfABatch) {
   const Tensor a =
