@@ -118,6 +118,8 @@ Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, int flip
       while (low > 0 && c.group[first + low - 1] == group) --low;
       while (high < k && c.group[first + high] == group) ++high;
       for (std::size_t i = low; i < high; ++i) at(i, j) = number();
+      // A single real vector can only change its sign: half of the draws do.
+      if (high == low + 1 && !is_complex(dtype)) at(j, j) = seed % 4 == 0 ? -1 : 1;
       for (int repeat = 0; repeat < 2; ++repeat) {
         for (std::size_t p = low; p < j; ++p) {
           complex128 dot = 0;

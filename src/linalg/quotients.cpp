@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -29,6 +30,16 @@ void find_kink(const Backward& b, double measured, double threshold, std::string
   f.message = std::move(message);
   f.advice = "Move the matrix, or use a smooth loss.";
   b.find(std::move(f));
+}
+
+void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why) {
+  const Unrecorded here;
+  const auto members = wp::sum(astype(not_equal(kept[{ellipsis, 1}], smooth), i64)).item<std::int64_t>();
+  if (members > 0)
+    find_kink(
+        b, static_cast<double>(members), 0,
+        say("the function has a kink here: ", why, members > 1 ? say(" in ", members, " matrices") : std::string(),
+            ". The gradient is a subgradient: the mean over the tie, 0 at zero."));
 }
 
 Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size) : b_(b), c_(c) {
@@ -71,9 +82,12 @@ void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, 
   const Tensor tied = logical_and(bad, less_equal(wp::abs(d), c_.tie));
   if (bool(wp::any(tied))) refuse_gauge(tied_values(tied), largest(where(tied, off, 0)), largest(tolerance_));
   small = logical_and(small, logical_not(bad));
+  // K is of the size of d where the series has not settled only: the quotient is no larger than other derivatives.
+  const Tensor large = logical_and(bad, greater(off, multiply(wp::abs(expected), 64)));
+  if (!bool(wp::any(large))) return;
   Finding f;
   f.code = "WP-GRD-008";
-  f.measured = astype(wp::min(where(bad, wp::abs(d), HUGE_VAL)), f64).item<double>();
+  f.measured = astype(wp::min(where(large, wp::abs(d), HUGE_VAL)), f64).item<double>();
   f.threshold = largest(c_.near);
   f.message = say("the loss depends on the vectors of values that differ by ", f.measured,
                   " only: the derivative is large, about 1/gap, and its digits are lost accordingly.");

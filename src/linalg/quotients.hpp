@@ -41,6 +41,8 @@ int terms_for(const Backward& b);
 
 // The gradient is a subgradient (WP-GRD-009).
 void find_kink(const Backward& b, double measured, double threshold, std::string message);
+// The same for a function of singular values that is smooth where `kept` (values_that_are) counts `smooth` of them.
+void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why);
 // A cotangent of values alone, with ties levelled: a kink is a finding. `at_level`: the same where ties are exact, if
 // the rest of the computation can be asked; what is uneven only because values are rounded is no kink.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,

@@ -119,13 +119,14 @@ void consider_dtype(const Call& c, Diagnosis::State& s, bool finite_answers) {
 // Answers of good members that are beyond the range of the dtype, in one result.
 void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t output) {
   const Tensor& y = c.out[output];
-  if (!is_floating(y.dtype()) || !kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) return;
+  if (!is_floating(y.dtype()) || y.size() == 0) return;
   const std::int64_t each = y.size() / std::max<std::int64_t>(static_cast<std::int64_t>(s.verdicts.size()), 1);
   Finding f = misuse("WP-LIN-007", {}, {}, {});
   f.severity = Severity::warning;
   std::int64_t first = -1;
   for (std::int64_t e = 0; e < y.size(); ++e)
-    if (s.verdicts[static_cast<std::size_t>(e / each)].status == Status::overflow && nonfinite_at(y, e)) {
+    if (s.verdicts[static_cast<std::size_t>(e / each)].status == Status::overflow &&
+        (nonfinite_at(y, e) || each == 1)) {  // a single number may be too small as well
       if (first < 0) first = e;
       ++f.count;
     }

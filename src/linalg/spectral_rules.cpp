@@ -190,22 +190,26 @@ Tensors vjp_eigh(const Backward& b) {
   return {hermitian_cotangent(g, b.attr(0))};
 }
 
+// Where the way back is differentiated again, U diag(g) Vᴴ is smooth at a tie only together with what g makes of the
+// values: so g is computed once more, from those of this decomposition.
 Tensors vjp_svdvals(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const SvdResult f = svd(b.in[0], {.full_matrices = false});
-  const Clusters c = clusters_of(f.S, b.residuals[0], true, 2);
-  return {gradient_of_values(b, f.U, f.S, f.Vh, b.g(), c, [&] {
-    return b.taylor({{level_values(c, f.S)}, {}}, {}, 0)[0][0];
-  })};
+  const Clusters c = clusters_of(f.S, b.residuals[0], true, terms_for(b));
+  const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
+  const Tensor g = b.recorded() && c.any ? at(f.S) : b.g();
+  return {gradient_of_values(b, f.U, f.S, f.Vh, g, c, [&] { return at(level_values(c, f.S)); })};
 }
 
 Tensors vjp_eigvalsh(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const Attr& uplo = b.attr(0);
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
-  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, 2);
-  const auto at_level = [&] { return b.taylor({{level_values(c, f.eigenvalues)}, {}}, {}, 0)[0][0]; };
-  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c, at_level), uplo)};
+  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b));
+  const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
+  const Tensor g = b.recorded() && c.any ? at(f.eigenvalues) : b.g();
+  const auto at_level = [&] { return at(level_values(c, f.eigenvalues)); };
+  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, g, c, at_level), uplo)};
 }
 
 }  // namespace wp::linalg

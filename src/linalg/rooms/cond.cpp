@@ -2,6 +2,7 @@
 
 #include "kernels/modular.hpp"
 #include "linalg/members.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
@@ -105,6 +106,9 @@ Tensors vjp(const Backward& b) {
   if (a.size() == 0) return {zeros_for(b.facts[0])};
   const auto part = [&](Which which) {
     const Tensor kept = values_that_are(which, a), count = maximum(each(kept[{ellipsis, 1}]), 1);
+    find_uneven(b, kept, 1,
+                which == Which::largest ? "the largest singular value is repeated"
+                                        : "the least singular value is repeated, or zero");
     return divide(spectral_value(SpectralFunction::signs, kept, a), astype(count, real_of(a.dtype())));
   };
   const Tensor least = each(matrix_norm(a, {.ord = -2})), y = each(b.out[0]);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "linalg/determinant.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
@@ -46,6 +47,7 @@ void run(const Tensor& a, const Factors* factors, Diagnosis::State& state, const
   for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
     const Determinant d = determinant<T>(n, stack[i], kept ? &kept.system(i) : nullptr);
     state.verdicts[static_cast<std::size_t>(i)] = d.verdict;
+    if (d.mantissa == 0.0) state.verdicts[static_cast<std::size_t>(i)].rcond = 0;
     const double size = std::abs(d.mantissa), nan = std::numeric_limits<double>::quiet_NaN();
     const bool bad = d.verdict.status == Status::nonfinite_input;
     if (!log) return put(first.data<T>(), i, bad ? nan : scaled(d.mantissa, d.exponent));
@@ -57,6 +59,21 @@ void run(const Tensor& a, const Factors* factors, Diagnosis::State& state, const
 
 void keep_hard(const Call& c, const Diagnosis::State& s);
 
+// A determinant that is not zero, but too small for its dtype: 0, or a number of few digits.
+void find_too_small(const Call& c, Diagnosis::State& s) {
+  const Tensor det = packed(c.out[0], c128);
+  const bool single = real_of(c.key) != f64;
+  const double least =
+      single ? 1e3 * std::numeric_limits<float>::denorm_min() : 1e6 * std::numeric_limits<double>::denorm_min();
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
+    Verdict& v = s.verdicts[i];
+    if (v.rcond == 0 || v.status > Status::ill_conditioned) continue;
+    if (!(std::abs(reinterpret_cast<const complex128*>(det.node()->data)[i]) < least)) continue;
+    v.status = Status::overflow;
+    v.reason = say("has a determinant below the range of ", c.key, ", and not 0.");
+  }
+}
+
 void forward(Call& c) {
   const DType work = working_dtype(c.key, c.in[0].shape().back());
   const Tensor a = brought(c.in[0], work);
@@ -67,6 +84,7 @@ void forward(Call& c) {
   first.finish();
   if (logs) log.finish();
   if (!logs) keep_hard(c, *state);
+  if (!logs) find_too_small(c, *state);
   settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.", !logs);
 }
 
