@@ -44,6 +44,7 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
     };
     const auto tied = [&](double v, double w2) { return std::fabs(v - w2) <= error(v) + error(w2); };
     tie[m] = 2 * error(most);
+    for (std::size_t i = first; i < end; ++i) c.error.push_back(error(c.s[i]));
     int e = 0;
     std::frexp(most, &e);
     const double size = most > 0 ? std::ldexp(1.0, e - 1) : 1;

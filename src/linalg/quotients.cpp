@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "linalg/stack.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
@@ -30,6 +31,31 @@ void find_kink(const Backward& b, double measured, double threshold, std::string
   f.message = std::move(message);
   f.advice = "Move the matrix, or use a smooth loss.";
   b.find(std::move(f));
+}
+
+void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed) {
+  const Unrecorded here;
+  const Tensor near = logical_and(less(gap, multiply(largest, allowed)), greater(largest, 0));
+  if (!bool(wp::any(near))) return;
+  const double least = astype(wp::min(where(near, gap, HUGE_VAL)), f64).item<double>();
+  Finding f;
+  f.code = "WP-GRD-008";
+  f.measured = least;
+  f.threshold = allowed;
+  f.message = say("singular values between which the function decides differ by ", least,
+                  " only: the derivative is large, about 1/gap, and its digits are lost accordingly.");
+  f.advice = "Choose a place where the singular values fall (svdvals), or a wider dtype.";
+  b.find(std::move(f));
+}
+
+void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool least) {
+  const Unrecorded here;
+  const std::int64_t k = std::min(a.shape(-2), a.shape(-1));
+  if (k < 2) return;
+  const Tensor sigma = diagnosed::svdvals(a).value, first = sigma[{ellipsis, 0}];
+  const Tensor gap = subtract(sigma[{ellipsis, least ? k - 2 : 0}], sigma[{ellipsis, least ? k - 1 : 1}]);
+  const double u = round_off(working_dtype(a.dtype(), std::max(a.shape(-2), a.shape(-1))));
+  find_near(b, where(equal(kept[{ellipsis, 1}], 1), gap, first), first, std::pow(u, b.recorded() ? 0.34 : 0.5));
 }
 
 void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why) {
@@ -189,6 +215,66 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
   Dims shape = g.shape();
   shape.push_back(g.shape().back());
   return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
+}
+
+namespace {
+
+void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
+               const char* advice) {
+  Finding f;
+  f.code = code;
+  f.measured = measured;
+  f.threshold = threshold;
+  f.message = std::move(message);
+  f.advice = advice;
+  b.find(std::move(f));
+}
+
+}  // namespace
+
+void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
+                 const std::function<Tensor(const Tensor&)>& at) {
+  const Unrecorded here;
+  const double half = 32 * std::sqrt(finfo(g.dtype()).eps / 2);  // bounds are more than ten times the errors
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const auto numbers = [](const Tensor& t) { return astype(t, f64).to_vector<double>(); };
+  const std::vector<double> v = numbers(g);
+  if (v.size() != c.s.size()) return;
+  double least_gap = HUGE_VAL;
+  bool small = false;
+  for (std::size_t first = 0; first < v.size(); first += k) {
+    double most = 0;
+    for (std::size_t i = first; i < first + k; ++i) most = std::max(most, std::fabs(v[i]));
+    for (std::size_t i = first; i < first + k; ++i) {
+      small = small || (c.s[i] != 0 && !c.at_zero[i] && v[i] != 0 && c.error[i] > half * std::fabs(c.s[i]));
+      if (i + 1 == first + k || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
+      const double gap = std::fabs(c.s[i] - c.s[i + 1]), loss = std::max(c.error[i], c.error[i + 1]) / gap;
+      if (loss * std::fabs(v[i] - v[i + 1]) > half * most) least_gap = std::min(least_gap, gap);
+    }
+  }
+  if (std::isfinite(least_gap))
+    find_loss(b, "WP-GRD-008", least_gap, half,
+              say("the loss weighs values differently that differ by ", least_gap,
+                  " only: their vectors, of which the gradient is made, have lost digits accordingly."),
+              "Use what treats them alike, or a wider dtype.");
+  if (!small) return;
+  const std::vector<double> moved = numbers(at(add(s, astype(Tensor::from(c.error, s.shape()), s.dtype()))));
+  double worst = 0;
+  for (std::size_t first = 0; first < v.size(); first += k) {
+    double most = 0, off = 0;
+    for (std::size_t i = first; i < first + k; ++i) {
+      most = std::max(most, std::fabs(v[i]));
+      if (!c.at_zero[i] && std::isfinite(moved[i])) off = std::max(off, std::fabs(moved[i] - v[i]));
+    }
+    if (off > half * most) worst = std::max(worst, off / most);
+  }
+  if (worst > 0)
+    find_loss(b, "WP-GRD-012", worst, half,
+              say("the loss rests on small values, which are known to within rounding of the largest one: the "
+                  "gradient may be off by ",
+                  worst, " of itself."),
+              "Use solve, inv, slogdet or logdet instead of reciprocals and logarithms of values; or accuracy = "
+              "\"high\", or a wider dtype.");
 }
 
 Tensor level_values(const Clusters& c, const Tensor& like) {

@@ -85,9 +85,11 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
   return g;
 }
 
+// `at`: the cotangent for other values.
 Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& g,
-                          const Clusters& c, const std::function<Tensor()>& at_level = {}) {
-  const Tensor level = levelled(b, g, c, "singular values", at_level);
+                          const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
+  const Tensor level = levelled(b, g, c, "singular values", [&] { return at(level_values(c, s)); });
+  find_unsure(b, level, c, s, at);
   const std::int64_t k = s.shape().back();
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
 }
@@ -141,9 +143,11 @@ Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v
   return gradient_of_eigh(b, values, v, b.taylor({{values, v}, {a}}, {{c.w, {}}, {da}}, order), c);
 }
 
-Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& v, const Tensor& g, const Clusters& c,
-                               const std::function<Tensor()>& at_level = {}) {
-  return recombined(v, levelled(b, g, c, "eigenvalues", at_level), v);
+Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& g,
+                               const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
+  const Tensor level = levelled(b, g, c, "eigenvalues", [&] { return at(level_values(c, values)); });
+  find_unsure(b, level, c, values, at);
+  return recombined(v, level, v);
 }
 
 }  // namespace
@@ -156,8 +160,8 @@ Tensors vjp_svd(const Backward& b) {
   const Clusters c = clusters_of(s, b.residuals[0], true, terms);
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
   if (!vectors)
-    return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, [&] {
-      return b.taylor({{{}, level_values(c, s), {}}, {}}, {}, 0)[0][1];
+    return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, [&](const Tensor& values) {
+      return b.taylor({{{}, values, {}}, {}}, {}, 0)[0][1];
     })};
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
@@ -172,8 +176,8 @@ Tensors vjp_eigh(const Backward& b) {
   const Clusters c = clusters_of(values, b.residuals[0], false, terms);
   Tensor g;
   if (!b.cotangents[1].defined()) {
-    g = gradient_of_eigenvalues(b, v, b.cotangents[0], c, [&] {
-      return b.taylor({{level_values(c, values), {}}, {}}, {}, 0)[0][0];
+    g = gradient_of_eigenvalues(b, values, v, b.cotangents[0], c, [&](const Tensor& other) {
+      return b.taylor({{other, {}}, {}}, {}, 0)[0][0];
     });
   } else {
     if (b.verify().value_or(c.any && c.ties)) {
@@ -198,7 +202,7 @@ Tensors vjp_svdvals(const Backward& b) {
   const Clusters c = clusters_of(f.S, b.residuals[0], true, terms_for(b));
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
   const Tensor g = b.recorded() && c.any ? at(f.S) : b.g();
-  return {gradient_of_values(b, f.U, f.S, f.Vh, g, c, [&] { return at(level_values(c, f.S)); })};
+  return {gradient_of_values(b, f.U, f.S, f.Vh, g, c, at)};
 }
 
 Tensors vjp_eigvalsh(const Backward& b) {
@@ -208,8 +212,7 @@ Tensors vjp_eigvalsh(const Backward& b) {
   const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b));
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
   const Tensor g = b.recorded() && c.any ? at(f.eigenvalues) : b.g();
-  const auto at_level = [&] { return at(level_values(c, f.eigenvalues)); };
-  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, g, c, at_level), uplo)};
+  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvalues, f.eigenvectors, g, c, at), uplo)};
 }
 
 }  // namespace wp::linalg

@@ -227,7 +227,12 @@ bool differentiate(const Form& form, const Shapes& s, const std::int64_t* kept, 
   const Differences d(form.f, {w.begin(), w.end()}, kept[0], kept[1], whole ? s.m : std::min(s.m, s.n));
   const Dense<T> back = z.adjoint();
   std::vector<Dense<T>> c;
-  for (std::size_t i = 0; i < e.size(); ++i) c.push_back(back * embedded(form.of(i), s.m, s.n, e[i]) * z);
+  for (std::size_t i = 0; i < e.size(); ++i) {
+    c.push_back(back * embedded(form.of(i), s.m, s.n, e[i]) * z);
+    // (uᴴEv − vᴴEᴴu)/2 between the vectors of σ and −σ is imaginary: divided by 2σ, its rounding would be large.
+    for (std::int64_t k = 0; k < std::min(s.m, s.n) && kernels::RealOf<T>::parts == 1; ++k)
+      if (form.of(i) == Slot::dilation) c.back()(k, z.n - 1 - k) = c.back()(z.n - 1 - k, k) = T(0);
+  }
   const Dense<T> g = z * Paths<T>(z.n, d, c).run() * back;
   const bool wide = form.out == Slot::dilation;
   const std::int64_t columns = wide ? s.n : s.m;

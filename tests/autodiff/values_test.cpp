@@ -13,7 +13,7 @@ struct Answer {
   Tensor value;
   std::vector<Finding> findings;
 };
-Answer gradient(const Function& f, const Tensor& A) {
+Answer slope(const Function& f, const Tensor& A) {
   GradientTape tape;
   tape.watch(A);
   const Tensor g = tape.gradient(f(A), A);
@@ -94,7 +94,7 @@ TEST(SvdGradient, OfThePolarFactorOfAMatrixThatLacksOneRankIsRefusedOrFlagged) {
                           Tensor{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}, {7.0, 8.0, 9.0}}}) {
     const Tensor W = Draw(3).normal(A.shape());
     try {
-      const auto [g, findings] = gradient(
+      const auto [g, findings] = slope(
           [&](const Tensor& x) {
             const auto f = la::svd(x);
             return against(W, matmul(f.U, f.Vh));
@@ -116,7 +116,7 @@ TEST(ValueGradient, KinksOfNormsAndConditionsAreFound) {
   const Function cond = [](const Tensor& x) { return la::cond(x); };
   const auto codes = [](const Function& f, const Tensor& A) {
     std::string all;
-    for (const Finding& x : gradient(f, A).findings) all += x.code;
+    for (const Finding& x : slope(f, A).findings) all += x.code;
     return all;
   };
   EXPECT_EQ(codes(norm(2), tied), "WP-GRD-009");
@@ -128,14 +128,14 @@ TEST(ValueGradient, KinksOfNormsAndConditionsAreFound) {
   EXPECT_EQ(codes(cond, tied), "WP-GRD-009");
   EXPECT_EQ(codes(cond, low), "WP-GRD-009");
   EXPECT_EQ(codes(cond, apart), "");
-  const Tensor mean = gradient(norm(2), tied).value;  // the mean over the tie
+  const Tensor mean = slope(norm(2), tied).value;  // the mean over the tie
   EXPECT_LT(relative(mean, Tensor{{0.5, 0.0, 0.0}, {0.0, 0.5, 0.0}, {0.0, 0.0, 0.0}}), 1e-15);
 }
 
 // 1/σ at 1e-5 and 1.1e-5 beside 1: the gap is small beside the largest value, but not beside the values.
 TEST(SvdGradient, OfAFunctionOfSmallValuesThatAreApartRaisesNoAlarm) {
   const Tensor A{{1.0, 0.0, 0.0}, {0.0, 1e-5, 0.0}, {0.0, 0.0, 1.1e-5}}, W = Draw(2).normal({3, 3});
-  const auto [g, findings] = gradient(
+  const auto [g, findings] = slope(
       [&](const Tensor& x) {
         const auto f = la::svd(x);
         return against(W, matmul(adjoint(f.Vh) / row(f.S), adjoint(f.U)));
@@ -160,7 +160,7 @@ TEST(PowerGradient, SecondDerivativesOfNegativePowersAreThoseOfProductsOfInverse
         for (int i = 1; i < -p; ++i) all = matmul(all, inverse);
         return against(W, all);
       };
-      EXPECT_LT(relative(gradient(power, A).value, gradient(product, A).value), 1e-9) << p << " " << least;
+      EXPECT_LT(relative(slope(power, A).value, slope(product, A).value), 1e-9) << p << " " << least;
       EXPECT_LT(relative(directed(power, A, B).value, directed(product, A, B).value), 1e-9) << p << " " << least;
     }
   }

@@ -109,6 +109,7 @@ Tensors vjp(const Backward& b) {
     find_uneven(b, kept, 1,
                 which == Which::largest ? "the largest singular value is repeated"
                                         : "the least singular value is repeated, or zero");
+    find_close(b, a, kept, which == Which::least);
     return divide(spectral_value(SpectralFunction::signs, kept, a), astype(count, real_of(a.dtype())));
   };
   const Tensor least = each(matrix_norm(a, {.ord = -2})), y = each(b.out[0]);

@@ -118,7 +118,7 @@ Tensor best_lines(const Tensor& a, bool columns, bool least) {
 
 // Of sums and singular values that tie, each takes an even share: a subgradient; 0 at 0.
 Tensor matrix_cotangent(const Backward& b, Norm norm, const Tensor& a, const Tensor& y, const Tensor& g) {
-  if (norm == Norm::frobenius) return multiply(divide(a, where(equal(y, 0), 1, y)), g);
+  if (norm == Norm::frobenius) return multiply(where(equal(y, 0), 0, divide(a, where(equal(y, 0), 1, y))), g);
   if (norm == Norm::nuclear) {
     const Tensor kept = values_that_are(Which::not_zero, a);
     find_uneven(b, kept, std::min(a.shape(-2), a.shape(-1)), "a singular value is zero");
@@ -129,6 +129,7 @@ Tensor matrix_cotangent(const Backward& b, Norm norm, const Tensor& a, const Ten
     find_uneven(b, kept, 1,
                 norm == Norm::two ? "the largest singular value is repeated, or zero"
                                   : "the least singular value is repeated, or zero");
+    find_close(b, a, kept, norm == Norm::least_two);
     const Tensor share = astype(maximum(each(kept[{ellipsis, 1}]), 1), g.dtype());
     return multiply(spectral_value(SpectralFunction::signs, kept, a), divide(g, share));
   }
