@@ -5,6 +5,7 @@
 #include "linalg/qr_rule.hpp"
 
 #include "base/text.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rule_kit.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"
@@ -67,6 +68,21 @@ const Op first_order_only = {
 
 }  // namespace
 
+namespace {
+
+// Second derivatives divide by R twice.
+void find_small_pivots(const Backward& b, const Tensor& pivots, const Tensor& size) {
+  const double u = finfo(pivots.dtype()).eps / 2, allowed = near_enough(b, u);
+  const double least = astype(wp::min(divide(pivots, size)), f64).item<double>();
+  if (least < allowed)
+    find_loss(b, "WP-GRD-012", 1 / least, 1 / allowed,
+              say("R has a pivot that is ", least,
+                  " of its largest element: second derivatives divide by it, and lose digits accordingly."),
+              "Use svd, or a wider dtype.");
+}
+
+}  // namespace
+
 Tensors vjp_qr(const Backward& b) {
   const Tensor &q = b.out[0], &r = b.out[1], &gq = b.cotangents[0], &gr = b.cotangents[1];
   const std::int64_t m = q.shape(-2), n = r.shape(-1), k = std::min(m, n);
@@ -93,6 +109,7 @@ Tensors vjp_qr(const Backward& b) {
     small = less_equal(pivots, multiply(size, tiny));
     singular = bool(wp::any(small));
     w = astype(where(small, where(equal(size, 0), 1, size), 0), real_of(q.dtype()));
+    if (b.recorded() && !singular) find_small_pivots(b, pivots, size);
   }
   Tensor g;
   if (!singular) {

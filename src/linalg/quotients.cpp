@@ -33,19 +33,30 @@ void find_kink(const Backward& b, double measured, double threshold, std::string
   b.find(std::move(f));
 }
 
+void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
+               const char* advice) {
+  Finding f;
+  f.code = code;
+  f.measured = measured;
+  f.threshold = threshold;
+  f.message = std::move(message);
+  f.advice = advice;
+  b.find(std::move(f));
+}
+
+double near_enough(const Backward& b, double u) {
+  return std::pow(u, b.recorded() ? 0.47 : 0.56);
+}
+
 void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed) {
   const Unrecorded here;
   const Tensor near = logical_and(less(gap, multiply(largest, allowed)), greater(largest, 0));
   if (!bool(wp::any(near))) return;
   const double least = astype(wp::min(where(near, gap, HUGE_VAL)), f64).item<double>();
-  Finding f;
-  f.code = "WP-GRD-008";
-  f.measured = least;
-  f.threshold = allowed;
-  f.message = say("singular values between which the function decides differ by ", least,
-                  " only: the derivative is large, about 1/gap, and its digits are lost accordingly.");
-  f.advice = "Choose a place where the singular values fall (svdvals), or a wider dtype.";
-  b.find(std::move(f));
+  find_loss(b, "WP-GRD-008", least, allowed,
+            say("singular values between which the function decides differ by ", least,
+                " only: the derivative is large, about 1/gap, and its digits are lost accordingly."),
+            "Choose a place where the singular values fall (svdvals), or a wider dtype.");
 }
 
 void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool least) {
@@ -55,7 +66,7 @@ void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool lea
   const Tensor sigma = diagnosed::svdvals(a).value, first = sigma[{ellipsis, 0}];
   const Tensor gap = subtract(sigma[{ellipsis, least ? k - 2 : 0}], sigma[{ellipsis, least ? k - 1 : 1}]);
   const double u = round_off(working_dtype(a.dtype(), std::max(a.shape(-2), a.shape(-1))));
-  find_near(b, where(equal(kept[{ellipsis, 1}], 1), gap, first), first, std::pow(u, b.recorded() ? 0.34 : 0.5));
+  find_near(b, where(equal(kept[{ellipsis, 1}], 1), gap, first), first, near_enough(b, u));
 }
 
 void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why) {
@@ -111,14 +122,11 @@ void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, 
   // K is of the size of d where the series has not settled only: the quotient is no larger than other derivatives.
   const Tensor large = logical_and(bad, greater(off, multiply(wp::abs(expected), 64)));
   if (!bool(wp::any(large))) return;
-  Finding f;
-  f.code = "WP-GRD-008";
-  f.measured = astype(wp::min(where(large, wp::abs(d), HUGE_VAL)), f64).item<double>();
-  f.threshold = largest(c_.near);
-  f.message = say("the loss depends on the vectors of values that differ by ", f.measured,
-                  " only: the derivative is large, about 1/gap, and its digits are lost accordingly.");
-  f.advice = "Use what does not depend on the basis: projector, polar, low_rank, eigh_apply, svd_apply.";
-  b_.find(std::move(f));
+  const double least = astype(wp::min(where(large, wp::abs(d), HUGE_VAL)), f64).item<double>();
+  find_loss(b_, "WP-GRD-008", least, largest(c_.near),
+            say("the loss depends on the vectors of values that differ by ", least,
+                " only: the derivative is large, about 1/gap, and its digits are lost accordingly."),
+            "Use what does not depend on the basis: projector, polar, low_rank, eigh_apply, svd_apply.");
 }
 
 // "the basis of the repeated values 2 and 2 (numbers 0 and 1)"
@@ -217,25 +225,11 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
   return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
 }
 
-namespace {
-
-void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
-               const char* advice) {
-  Finding f;
-  f.code = code;
-  f.measured = measured;
-  f.threshold = threshold;
-  f.message = std::move(message);
-  f.advice = advice;
-  b.find(std::move(f));
-}
-
-}  // namespace
-
 void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
                  const std::function<Tensor(const Tensor&)>& at) {
   const Unrecorded here;
-  const double half = 32 * std::sqrt(finfo(g.dtype()).eps / 2);  // bounds are more than ten times the errors
+  if (!b.verify().value_or(true)) return;
+  const double half = 1000 * std::sqrt(finfo(g.dtype()).eps / 2);  // bounds are some thirty times the errors
   const auto k = static_cast<std::size_t>(g.shape().back());
   const auto numbers = [](const Tensor& t) { return astype(t, f64).to_vector<double>(); };
   const std::vector<double> v = numbers(g);

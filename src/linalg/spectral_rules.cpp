@@ -194,6 +194,23 @@ Tensors vjp_eigh(const Backward& b) {
   return {hermitian_cotangent(g, b.attr(0))};
 }
 
+namespace {
+
+// The cotangent of values that are computed once more, where the way back is differentiated again; as it came where
+// nothing follows that could be asked (forward mode).
+Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
+                    const std::function<Tensor(const Tensor&)>& at) {
+  if (!b.recorded() || !c.any) return b.g();
+  try {
+    return at(values);
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;
+    return b.g();
+  }
+}
+
+}  // namespace
+
 // Where the way back is differentiated again, U diag(g) Vᴴ is smooth at a tie only together with what g makes of the
 // values: so g is computed once more, from those of this decomposition.
 Tensors vjp_svdvals(const Backward& b) {
@@ -201,7 +218,7 @@ Tensors vjp_svdvals(const Backward& b) {
   const SvdResult f = svd(b.in[0], {.full_matrices = false});
   const Clusters c = clusters_of(f.S, b.residuals[0], true, terms_for(b));
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
-  const Tensor g = b.recorded() && c.any ? at(f.S) : b.g();
+  const Tensor g = cotangent_at(b, c, f.S, at);
   return {gradient_of_values(b, f.U, f.S, f.Vh, g, c, at)};
 }
 
@@ -211,7 +228,7 @@ Tensors vjp_eigvalsh(const Backward& b) {
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
   const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b));
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
-  const Tensor g = b.recorded() && c.any ? at(f.eigenvalues) : b.g();
+  const Tensor g = cotangent_at(b, c, f.eigenvalues, at);
   return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvalues, f.eigenvectors, g, c, at), uplo)};
 }
 

@@ -71,8 +71,7 @@ Tensors vjp(const Backward& b) {
                  u = round_off(working_dtype(first.dtype(), s.back()));
     const Tensor gap = k > 0 ? subtract(sigma[{ellipsis, k - 1}], sigma[{ellipsis, k}]) : first;
     tied = any_true(less_equal(gap, multiply(first, 8 * n * u)));
-    // 1/gap enters once for every derivative.
-    find_near(b, gap, first, std::pow(u, b.recorded() ? 0.34 : 0.5));
+    if (!tied) find_near(b, gap, first, near_enough(b, u));
   });
   if (k > 0 && tied)
     no_derivative_here(say("singular values on both sides of rank ", k, " are equal: there is no derivative."),
