@@ -44,8 +44,9 @@ void find_loss(const Backward& b, const char* code, double measured, double thre
   b.find(std::move(f));
 }
 
-double near_enough(const Backward& b, double u) {
-  return std::pow(u, b.recorded() ? 0.47 : 0.56);
+double near_enough(const Backward& b, const Tensor& a) {
+  return std::pow(round_off(working_dtype(a.dtype(), std::max(a.shape(-2), a.shape(-1)))),
+                  b.recorded() ? 0.47 : 0.56);
 }
 
 void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed) {
@@ -60,13 +61,13 @@ void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, doub
 }
 
 void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool least) {
+  const double allowed = near_enough(b, a);
   const Unrecorded here;
   const std::int64_t k = std::min(a.shape(-2), a.shape(-1));
   if (k < 2) return;
   const Tensor sigma = diagnosed::svdvals(a).value, first = sigma[{ellipsis, 0}];
   const Tensor gap = subtract(sigma[{ellipsis, least ? k - 2 : 0}], sigma[{ellipsis, least ? k - 1 : 1}]);
-  const double u = round_off(working_dtype(a.dtype(), std::max(a.shape(-2), a.shape(-1))));
-  find_near(b, where(equal(kept[{ellipsis, 1}], 1), gap, first), first, near_enough(b, u));
+  find_near(b, where(equal(kept[{ellipsis, 1}], 1), gap, first), first, allowed);
 }
 
 void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why) {
@@ -235,12 +236,13 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
   const std::vector<double> v = numbers(g);
   if (v.size() != c.s.size()) return;
   double least_gap = HUGE_VAL;
-  bool small = false;
+  std::vector<char> small(v.size());  // known to few digits; of what is zero up to rounding ties tell
   for (std::size_t first = 0; first < v.size(); first += k) {
     double most = 0;
     for (std::size_t i = first; i < first + k; ++i) most = std::max(most, std::fabs(v[i]));
     for (std::size_t i = first; i < first + k; ++i) {
-      small = small || (c.s[i] != 0 && !c.at_zero[i] && v[i] != 0 && c.error[i] > half * std::fabs(c.s[i]));
+      const double size = std::fabs(c.s[i]);
+      small[i] = size > c.error[i] && v[i] != 0 && c.error[i] > half * size;
       if (i + 1 == first + k || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
       const double gap = std::fabs(c.s[i] - c.s[i + 1]), loss = std::max(c.error[i], c.error[i + 1]) / gap;
       if (loss * std::fabs(v[i] - v[i + 1]) > half * most) least_gap = std::min(least_gap, gap);
@@ -251,14 +253,14 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
               say("the loss weighs values differently that differ by ", least_gap,
                   " only: their vectors, of which the gradient is made, have lost digits accordingly."),
               "Use what treats them alike, or a wider dtype.");
-  if (!small) return;
+  if (std::find(small.begin(), small.end(), 1) == small.end()) return;
   const std::vector<double> moved = numbers(at(add(s, astype(Tensor::from(c.error, s.shape()), s.dtype()))));
   double worst = 0;
   for (std::size_t first = 0; first < v.size(); first += k) {
     double most = 0, off = 0;
     for (std::size_t i = first; i < first + k; ++i) {
       most = std::max(most, std::fabs(v[i]));
-      if (!c.at_zero[i] && std::isfinite(moved[i])) off = std::max(off, std::fabs(moved[i] - v[i]));
+      if (small[i] && std::isfinite(moved[i])) off = std::max(off, std::fabs(moved[i] - v[i]));
     }
     if (off > half * most) worst = std::max(worst, off / most);
   }

@@ -47,7 +47,8 @@ void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std
 void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
                const char* advice);
 // Gaps, relative to the largest value, that leave a derivative six digits; 1/gap enters once more for a second one.
-double near_enough(const Backward& b, double u);
+// `a`: the matrix, which is decomposed in its working dtype. To be asked while the way back is recorded.
+double near_enough(const Backward& b, const Tensor& a);
 // A derivative that is about 1/gap: gaps below `allowed` of the largest value are a finding (WP-GRD-008).
 void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed);
 // The same for the largest or the least singular value of a, where it is not tied (`kept` counts one).

@@ -114,15 +114,13 @@ Tensors vjp(const Backward& b) {
     return divide(spectral_value(SpectralFunction::signs, kept, a), astype(count, real_of(a.dtype())));
   };
   const Tensor least = each(matrix_norm(a, {.ord = -2})), y = each(b.out[0]);
+  const double allowed = 1 / near_enough(b, a);
   unrecorded([&] {
-    const double most = astype(max(where(isfinite(b.out[0]), b.out[0], 0)), f64).item<double>(),
-                 allowed =
-                     1 / near_enough(b, round_off(working_dtype(a.dtype(), std::max(a.shape(-2), a.shape(-1)))));
+    const double most = astype(max(where(isfinite(b.out[0]), b.out[0], 0)), f64).item<double>();
     if (most > allowed)
       find_loss(b, "WP-GRD-012", most, allowed,
                 say("the condition is ", most,
-                    ": the least singular value, by which the gradient is divided, has "
-                    "lost as many digits."),
+                    ": the least singular value, by which the gradient is divided, has lost as many digits."),
                 "Use a wider dtype.");
   });
   const Tensor own = subtract(part(Which::largest), multiply(part(Which::least), y));
