@@ -21,7 +21,7 @@ int main() {
     tape.watch(x);
     const auto f = wp::linalg::qr(x);
     const wp::Tensor off = wp::max(wp::abs(tape.gradient(wp::sum(f.R * f.R), x) - 2 * x));
-    std::cout << "rank " << wp::linalg::matrix_rank(x) << " of " << x.shape()[0] << ": "
+    std::cout << "rank " << wp::linalg::matrix_rank(x).item<std::int64_t>() << " of " << x.shape()[0] << ": "
               << (off.item<double>() < 1e-14 ? "2 A" : "not 2 A") << '\n';
   }
 }
