@@ -6,6 +6,7 @@ from os import PathLike
 from types import EllipsisType, ModuleType
 from typing import Any, NamedTuple, Protocol, SupportsIndex, TypeVar
 
+from . import fft as fft
 from . import linalg as linalg
 from . import nn as nn
 from . import random as random

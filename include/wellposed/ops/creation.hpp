@@ -93,4 +93,20 @@ struct ZerosLikeOptions {
 // Zeros in the shape of x. x: Gives shape and dtype.
 Tensor zeros_like(const In& x, const ZerosLikeOptions& options = {}, std::source_location where = std::source_location::current());
 
+namespace fft {
+struct FftfreqOptions {
+  double d = 1.0;
+  std::optional<DType> dtype = std::nullopt;
+};
+// x
+Tensor fftfreq(std::int64_t n, const FftfreqOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct RfftfreqOptions {
+  double d = 1.0;
+  std::optional<DType> dtype = std::nullopt;
+};
+// x
+Tensor rfftfreq(std::int64_t n, const RfftfreqOptions& options = {}, std::source_location where = std::source_location::current());
+}  // namespace fft
+
 }  // namespace wp
