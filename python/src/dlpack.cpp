@@ -102,6 +102,8 @@ template <class M>
 Tensor take(PyObject* capsule, const char* name, const char* used, std::string_view what) {
   auto* const m = static_cast<M*>(PyCapsule_GetPointer(capsule, name));
   if (!m) throw ErrorIsSet();
+  if constexpr (std::is_same_v<M, Versioned>)  // the layout of what follows belongs to the major version
+    if (m->major != 1) value_error(say(what, " comes by DLPack ", m->major, ".", m->minor, "; known are 0 and 1."));
   const Array& a = m->array;
   if (a.device.type != 1) value_error(say(what, " is not in the memory of the CPU; move it there first."));
   const DType dtype = dtype_from(a.dtype, what);

@@ -218,7 +218,7 @@ PyMethodDef methods[] = {
      "item($self, /)\n--\n\nThe only element, as a number of Python. Made Inf and NaN raise here."},
     {"tolist", tolist, METH_NOARGS,
      "tolist($self, /)\n--\n\nAll elements as nested lists. Made Inf and NaN raise here."},
-    {"__complex__", to_complex, METH_NOARGS, nullptr},
+    {"__complex__", to_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe only element, as a complex number."},
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dlpack)),
      METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack capsule that "
