@@ -1,6 +1,7 @@
 // The functions of the op table: one C function serves them all. Arguments are matched with the op's parameters,
 // turned into tensors and attributes, and the op is called.
 #include <deque>
+#include <limits>
 #include <map>
 
 #include "bind.hpp"
@@ -12,6 +13,14 @@ namespace {
 
 constexpr std::size_t kMost = 24;  // parameters of one function
 
+// Which diagonal: one that 64 bits do not hold lies beyond every matrix, as the last one that they hold does.
+std::int64_t diagonal_of(PyObject* o, std::string_view what) {
+  int beyond = 0;
+  if (PyLong_Check(o)) (void)PyLong_AsLongLongAndOverflow(o, &beyond);
+  if (beyond) return beyond > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return integer_of(o, what);
+}
+
 Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function) {
   if (o == Py_None && (!a.fallback || a.nullable) && !a.required) return {};
   const auto what = [&] { return say(function, ": ", a.name); };
@@ -20,7 +29,8 @@ Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function) {
       if (PyBool_Check(o)) return o == Py_True;
       if (is_tensor(o) || Py_TYPE(o)->tp_name == std::string_view("numpy.bool")) return PyObject_IsTrue(o) == 1;
       type_error(say(what(), " must be True or False; got ", type_name(o), "."));
-    case AttrType::integer: return integer_of(o, what());
+    case AttrType::integer:
+      return (a.name == "k" || a.name == "offset") && a.fallback ? diagonal_of(o, what()) : integer_of(o, what());
     case AttrType::real: {
       const Scalar s = scalar_of(o, what());
       if (s.kind() == Scalar::Kind::complex) type_error(say(what(), " must be a real number; got complex."));

@@ -78,6 +78,33 @@ def test_defaults_are_those_that_the_namespace_tells():
         assert x.dtype == wp.int64
 
 
+def test_diagonals_may_lie_beyond_every_matrix():
+    x = wp.ones((2, 3))
+    for k in (5, 2**63 - 1, 2**63, 10**40):
+        same(wp.eye(2, 3, k=k), np.zeros((2, 3)))
+        same(wp.eye(2, 3, k=-k), np.zeros((2, 3)))
+        same(wp.tril(x, k=k), np.ones((2, 3)))
+        same(wp.tril(x, k=-k), np.zeros((2, 3)))
+        same(wp.triu(x, k=k), np.zeros((2, 3)))
+        same(wp.triu(x, k=-k), np.ones((2, 3)))
+        assert wp.linalg.diagonal(x, offset=k).shape == wp.linalg.diagonal(x, offset=-k).shape == (0,)
+        assert wp.linalg.trace(x, offset=k).item() == wp.linalg.trace(x, offset=-k).item() == 0.0
+
+
+def test_signs_of_nan_are_kept():
+    nan, minus = math.nan, math.copysign(math.nan, -1.0)
+    for dtype in REALS:
+        x = wp.asarray(np.array([1.0, -1.0, nan, minus, 0.0, -0.0]).astype(dtype))
+        assert wp.signbit(x).tolist() == [False, True, False, True, False, True]
+        for sign in (2.0, 0.0, nan):
+            assert wp.signbit(wp.copysign(x, sign)).tolist() == [False] * 6
+        for sign in (-2.0, -0.0, minus):
+            assert wp.signbit(wp.copysign(x, sign)).tolist() == [True] * 6
+        assert wp.all(wp.isnan(wp.clip(wp.asarray(np.array([1.0, nan]).astype(dtype)), nan, 2.0))).item()
+        got = np.asarray(wp.clip(wp.asarray(np.array([1.0, nan, 5.0]).astype(dtype)), wp.asarray(np.array([nan, 0.0, 0.0]).astype(dtype)), 4.0))
+        assert np.isnan(got[:2]).all() and got[2] == 4.0
+
+
 def test_limits_are_plain_numbers():
     for name in REALS + COMPLEXES:
         for given in (getattr(wp, name), wp.ones(1, dtype=getattr(wp, name))):
