@@ -48,22 +48,22 @@ TEST_F(Recorder, KeepDtypesShapesPlacesAndSampledRanges) {
 TEST_F(Recorder, SeeTodaysValuesInMemoryThatIsWrittenOrUsedAgain) {
   {
     const auto recorder = wp::record(path("run.wpr"));
-    Tensor x = wp::ones({4});
+    wp::Tensor x = wp::ones({4});
     for (int k = 2; k < 5; ++k) {
       (void)wp::negative(x);
       x[{0}] = static_cast<double>(k);
     }
     (void)wp::negative(x);
-    for (int k = 0; k < 20; ++k) (void)wp::square(Tensor{static_cast<double>(k), static_cast<double>(k)});
-    for (int k = 0; k < 20; ++k) std::thread([k] { (void)wp::square(Tensor{100.0 + k}); }).join();
+    for (int k = 0; k < 20; ++k) (void)wp::square(wp::Tensor{static_cast<double>(k), static_cast<double>(k)});
+    for (int k = 0; k < 20; ++k) std::thread([k] { (void)wp::square(wp::Tensor{100.0 + k}); }).join();
     std::vector<double> lent{1.0, 2.0};
-    const Tensor borrowed = Tensor::borrow(lent.data(), wp::f64, {2}, {}, [] {});
+    const wp::Tensor borrowed = wp::Tensor::borrow(lent.data(), wp::f64, {2}, {}, [] {});
     (void)wp::abs(borrowed);
     lent[1] = 9.0;
     (void)wp::abs(borrowed);
   }
   std::vector<std::string> negated, squared, taken;
-  for (const auto& c : wp::trace::read_flight(path("run.wpr")).calls) {
+  for (const CallFact& c : read_flight(path("run.wpr")).calls) {
     if (c.op == "negative") negated.push_back(c.in.at(0).text());
     if (c.op == "square") squared.push_back(c.in.at(0).text());
     if (c.op == "abs") taken.push_back(c.in.at(0).text());
