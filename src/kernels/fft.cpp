@@ -75,14 +75,18 @@ void radix4(const Stage& t) {
 
 void radix(const Stage& t, std::int64_t p) {
   const std::int64_t turn = t.count / p;
+  std::vector<complex128> turns(static_cast<std::size_t>(p * p));  // e^{−2πi jr/p}
+  for (std::int64_t r = 0; r < p; ++r)
+    for (std::int64_t j = 0; j < p; ++j) turns[static_cast<std::size_t>(r * p + j)] = t.roots[j * r % p * turn];
   for (std::int64_t q = 0; q < t.m; ++q)
     for (std::int64_t r = 0; r < p; ++r) {
       const complex128 w = t.roots[t.step * q * r];
+      const complex128* const by = turns.data() + r * p;
       complex128* y = t.y + t.s * (p * q + r);
       for (std::int64_t k = 0; k < t.s; ++k) {
         const complex128* a = t.x + t.s * q + k;
         complex128 sum = a[0];
-        for (std::int64_t j = 1; j < p; ++j) sum += times(a[t.s * t.m * j], t.roots[j * r % p * turn]);
+        for (std::int64_t j = 1; j < p; ++j) sum += times(a[t.s * t.m * j], by[j]);
         y[k] = times(sum, w);
       }
     }
