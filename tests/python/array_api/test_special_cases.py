@@ -85,10 +85,12 @@ def is_part(got, wanted, b, eps):
 @pytest.mark.parametrize("name", CASES)
 def test_complex_functions_have_the_values_of_the_table(name, dtype):
     eps = float(np.finfo(dtype).eps)
+    real_of = {"complex64": "float32", "complex128": "float64"}
     wrong = []
     for kind_a, kind_b, real, imag in CASES[name]:
         for a, b in itertools.product(KINDS[kind_a], KINDS[kind_b]):
             got = apply(name, complex(a, b), dtype)
+            b = float(np.asarray(b, dtype=real_of[dtype]))  # the angle that was meant
             if not (is_part(got[0], real, b, eps) and is_part(got[1], imag, b, eps)):
                 wrong.append(f"{name}({a} + {b}j) = {got}, the table says {real}, {imag}")
     assert not wrong, "\n".join(wrong)
@@ -107,7 +109,9 @@ def test_circular_functions_are_the_hyperbolic_ones_turned(name, hyperbolic, bac
         c, d = apply(hyperbolic, complex(-z.imag, z.real))
         wanted = (d, -c) if back else (c, d)
         got = apply(name, z)
-        close = alike(got, wanted, signs=False) or all(math.isclose(x, y, rel_tol=1e-14, abs_tol=1e-300) or math.isnan(x) and math.isnan(y) for x, y in zip(got, wanted))
+        if any(map(math.isnan, wanted)):  # the sign of the other part is unspecified
+            got, wanted = tuple(map(abs, got)), tuple(map(abs, wanted))
+        close = all(math.isclose(x, y, rel_tol=1e-14, abs_tol=1e-300) or math.isnan(x) and math.isnan(y) for x, y in zip(got, wanted))
         assert close, f"{name}({z}) = {got}, {hyperbolic} says {wanted}"
 
 
@@ -126,7 +130,8 @@ def test_the_modulus_is_hypot(dtype):
         got = float(np.asarray(wp.abs(wp.asarray(np.array([z], dtype=dtype))))[0])
         want = math.hypot(z.real, z.imag)
         assert math.isnan(got) and math.isnan(want) or math.isclose(got, want, rel_tol=1e-6), z
-    assert wp.abs(wp.asarray(np.array([3e200 + 4e200j]))).tolist() == [5e200] and wp.abs(wp.asarray(np.array([3e-200 + 4e-200j]))).tolist() == [5e-200]
+    for z in (3e200 + 4e200j, 3e-200 + 4e-200j):
+        assert math.isclose(wp.abs(wp.asarray(z)).item(), math.hypot(z.real, z.imag), rel_tol=4e-16)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -131,7 +131,10 @@ TWO = sorted(n for n in strict.__all__ if getattr(getattr(strict, n), "__module_
 def test_functions_of_two_arrays_take_a_number_on_either_side(name):
     f, g = getattr(strict, name), getattr(wp, name)
     tried = 0
-    for dtype, number in itertools.product(ALL, [True, 2, 2.0, 1.5 + 1j]):
+    ordered = name in ("less", "less_equal", "greater", "greater_equal", "maximum", "minimum")
+    for dtype, number in itertools.product(ALL, [True, 2, 2.0] if ordered else [True, 2, 2.0, 1.5 + 1j]):
+        if ordered and dtype in COMPLEXES:
+            continue  # complex numbers have no order; array-api-strict takes NumPy's
         a = np.array([1, 1, 3]).astype(dtype)
         with np.errstate(all="ignore"):
             for order in (False, True):
@@ -172,6 +175,8 @@ def test_operators_have_the_dtypes_and_values_of_the_standard(sign):
             assert x is own
             same(x, expected._array, rtol=3e-7)
     for a, number in itertools.product(ALL, [True, 2, 2.0, 1j]):
+        if sign in ("<", "<=", ">", ">=") and (number == 1j or a in COMPLEXES):
+            continue  # complex numbers have no order; array-api-strict takes NumPy's
         left = np.array([3, 1, 2]).astype(a)
         for reflected in (False, True):
             try:
@@ -265,8 +270,8 @@ def test_running_totals(name):
 # ---- indexing ----
 def test_arrays_of_integers_and_integers_index_together():
     a = np.arange(60).reshape(3, 4, 5)
-    i, j, k = np.array([2, 0]), np.array([[1], [3]]), np.array([[4, -5]])
-    for index in [(i,), (i, 1), (1, i), (i, i, i), (j, k, 0), (i, j, k), (0, j, 2), (-1, i), (j,), (np.array(1), i), (i, 2, np.array([0, 1])), (np.array([], dtype="int64"),)]:
+    i, j, k = np.array([2, 0]), np.array([[1], [2]]), np.array([[4, -5]])
+    for index in [(i,), (i, 1), (1, i), (i, i, i), (j, i, 0), (i, j, k), (0, j, 2), (-1, i), (j,), (np.array(1), i), (i, 2, np.array([0, 1])), (np.array([], dtype="int64"),)]:
         for dtype in ("int64", "int32", "uint8"):
             if dtype == "uint8" and any(np.any(np.asarray(v) < 0) for v in index):
                 continue
@@ -307,7 +312,7 @@ def test_sets_keep_each_nan_and_take_complex_numbers():
     for dtype in ALL:
         a = np.array([3, 1, 1, 0, 3]).astype(dtype)
         r = wp.unique_all(wp.asarray(a))
-        same(wp.sort(r.values) if dtype not in COMPLEXES else r.values, np.unique(a))
+        assert sorted(r.values.tolist(), key=abs) == sorted(np.unique(a).tolist(), key=abs) and r.values.dtype == dtype
         same(r.values[r.inverse_indices], a)
         same(wp.asarray(a)[r.indices], np.asarray(r.values))
         assert wp.sum(r.counts).item() == 5 and r.inverse_indices.shape == (5,)
