@@ -16,14 +16,13 @@ def scale(norm, inverse, n):
     return mpf(1) / n if (norm == "backward") == inverse else mpf(1)
 
 
-def along(values, shape, axis, n, function):
+def along(values, shape, axis, function):
     """Lines of a dict from indices to values, each replaced by function(line): the new dict and shape."""
     others = [range(m) for k, m in enumerate(shape) if k != axis]
-    out, length = {}, None
+    out, length = {}, len(function([mpc(0)] * shape[axis]))
     for rest in itertools.product(*others):
         place = lambda j: rest[:axis] + (j,) + rest[axis:]
         line = function([values[place(j)] for j in range(shape[axis])])
-        length = len(line)
         out.update({place(k): v for k, v in enumerate(line)})
     return out, [length if k == axis else m for k, m in enumerate(shape)]
 
@@ -50,13 +49,13 @@ def judged(name, inverse, mode, many):
         steps = list(zip(axes, points, kinds))
         for a, count, kind in reversed(steps) if mode == "to_half" else steps:
             count = count or (2 * (x.shape[a] - 1) if kind == "from_half" else x.shape[a])
-            values, shape = along(values, shape, a, count, lambda line: transform(line, count, inverse, norm, kind))
+            values, shape = along(values, shape, a, lambda line: transform(line, count, inverse, norm, kind))
         real = "f32" if x.dtype in ("f16", "bf16", "f32", "c64") else "f64"
         dtype = real if mode == "from_half" else {"f32": "c64", "f64": "c128"}[real]
-        if y.dtype != dtype or 0 not in shape and list(y.shape) != shape:
+        if y.dtype != dtype or list(y.shape) != shape:
             return f"{y.dtype} {y.shape}, truth has {dtype} {shape}"
-        if 0 in shape or 0 in y.shape:
-            return None if 0 in y.shape else f"shape {y.shape} of nothing"
+        if 0 in shape:
+            return None
         most = max(abs(v) for v in values.values())
         worst = max(abs(y[i] - v) for i, v in values.items())
         bound = (1 if dtype in ("c64", "f32") else 8) * mpf(2) ** (1 - DIGITS[dtype]) * most

@@ -8,6 +8,8 @@ extern const Op op_arange;
 extern const Op op_empty;
 extern const Op op_empty_like;
 extern const Op op_eye;
+extern const Op op_fft_fftfreq;
+extern const Op op_fft_rfftfreq;
 extern const Op op_full;
 extern const Op op_full_like;
 extern const Op op_linspace;
@@ -16,8 +18,6 @@ extern const Op op_ones;
 extern const Op op_ones_like;
 extern const Op op_zeros;
 extern const Op op_zeros_like;
-extern const Op op_fft_fftfreq;
-extern const Op op_fft_rfftfreq;
 
 Tensor arange(const Scalar& start, const ArangeOptions& options, std::source_location where) {
   const Attr attrs[] = {Attr(start), Attr(options.stop), Attr(options.step), Attr(options.dtype)};
