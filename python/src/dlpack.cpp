@@ -158,6 +158,11 @@ Tensor from_dlpack(PyObject* o, std::string_view what) {
   if (!PyObject_HasAttrString(o, "__dlpack__"))
     type_error(say(what, " must have __dlpack__ and __dlpack_device__; got ", type_name(o), "."));
   need_cpu(o, what);
+  if (PyObject_HasAttrString(o, "is_neg")) {  // PyTorch lends memory whose signs it only means to turn
+    const Ref turned = Ref::checked(PyObject_CallMethod(o, "is_neg", nullptr));
+    if (PyObject_IsTrue(turned.get()) == 1)
+      return from_dlpack(Ref::checked(PyObject_CallMethod(o, "resolve_neg", nullptr)).get(), what);
+  }
   const Ref method = Ref::checked(PyObject_GetAttrString(o, "__dlpack__"));
   const Ref none = Ref::checked(PyTuple_New(0));
   const Ref version = Ref::checked(Py_BuildValue("{s(ii)}", "max_version", 1, 0));
