@@ -75,8 +75,9 @@ struct Arguments {
       placed = std::min(placed, f.positional);
       take_rest(args + placed, count - static_cast<Py_ssize_t>(placed));
     } else if (placed > f.positional) {
+      const std::string named = listed(true);
       type_error(say(f.name, " takes ", plural(static_cast<std::int64_t>(f.positional), "positional argument"),
-                     "; got ", count, "."));
+                     "; got ", count, named.empty() ? "." : say(". Given by name: ", named, ".")));
     }
     // Parameters that may be placed come first, but for the variadic one.
     std::size_t at = 0;
@@ -102,6 +103,14 @@ struct Arguments {
       rest_count = PySequence_Fast_GET_SIZE(args[0]);
     }
   }
+  // The parameters that may be given by name, or those that must be.
+  std::string listed(bool must) const {
+    std::string all;
+    for (const Parameter& p : f.parameters)
+      if (must ? p.kind == Parameter::keyword_only : p.kind != Parameter::positional_only)
+        all += say(all.empty() ? "" : ", ", text_of(p.name));
+    return all;
+  }
   void by_name(PyObject* name, PyObject* value) {
     for (std::size_t i = 0; i < f.parameters.size(); ++i) {
       const Parameter& p = f.parameters[i];
@@ -113,9 +122,7 @@ struct Arguments {
       given[i] = value;
       return;
     }
-    std::string all;
-    for (const Parameter& p : f.parameters)
-      if (p.kind != Parameter::positional_only) all += say(all.empty() ? "" : ", ", text_of(p.name));
+    const std::string all = listed(false);
     type_error(say(f.name, " has no argument ", text_of(name), all.empty() ? "." : say("; it has ", all, ".")));
   }
 };

@@ -77,7 +77,7 @@ def test_nothing_public_is_missing_from_the_stubs():
 
 def test_wrong_calls_say_which_argument():
     x = wp.asarray([1.0])
-    for call, words in [(lambda: wp.log(), "x is missing"), (lambda: wp.log(x, x), "takes 1 positional"), (lambda: wp.log(x=x), "by position"),
+    for call, words in [(lambda: wp.log(), "x is missing"), (lambda: wp.log(x, x), "takes 1 positional"), (lambda: wp.sum(x, 0), "Given by name: axis, "), (lambda: wp.log(x=x), "by position"),
                         (lambda: wp.sum(x, keep=True), "no argument keep; it has axis"), (lambda: wp.sum(x, axis="a"), "axis must be an integer"),
                         (lambda: wp.sum(x, keepdims=1), "keepdims must be True or False"), (lambda: wp.sum(x, dtype="g"), "dtype"),
                         (lambda: wp.add(x, "a"), "add: x2 must be a tensor"), (lambda: wp.add(x, None), "x2"),
