@@ -20,6 +20,11 @@ kernels::Side side_of(std::string_view uplo) {
   return uplo == "lower" ? kernels::Side::lower : uplo == "upper" ? kernels::Side::upper : kernels::Side::both;
 }
 
+kernels::batched::Reads reads_of(std::string_view uplo) {
+  using kernels::batched::Reads;
+  return uplo == "lower" ? Reads::lower : uplo == "upper" ? Reads::upper : Reads::both;
+}
+
 template <class T>
 Hermitian<T>::Hermitian(std::int64_t n, kernels::View<T> a, std::string_view uplo)
     : matrix(static_cast<std::size_t>(n * n)) {
@@ -47,20 +52,23 @@ void flow_hermitian(const FlowQuery& q, const Attr& uplo, Visit visit) {
       if (!uplo || (uplo.text() == "lower" ? j <= i : j >= i)) visit((member * n + i) * n + j);
 }
 
-void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype) {
+void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype,
+                      const std::vector<std::int64_t>& which) {
   const double threshold = 64 * round_off(dtype);
   const auto worst = std::max_element(asymmetry.begin(), asymmetry.end());
   if (c.diagnosed || worst == asymmetry.end() || !(*worst > threshold)) return;
   Finding f = misuse("WP-LIN-006", {}, {}, {});
   f.severity = Severity::warning;
   f.count = std::count_if(asymmetry.begin(), asymmetry.end(), [&](double v) { return v > threshold; });
+  const std::int64_t members = count_of(batch_of(c.in[0]));
   f.worst_member = worst - asymmetry.begin();
+  if (!which.empty()) f.worst_member = which[static_cast<std::size_t>(f.worst_member)];
   f.measured = *worst;
   f.threshold = threshold;
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", *worst);
   f.message =
-      say(asymmetry.size() > 1 ? say("matrix ", f.worst_member, " of ", asymmetry.size()) : std::string("the matrix"),
+      say(members > 1 ? say("matrix ", f.worst_member, " of ", members) : std::string("the matrix"),
           " is not symmetric: elements differ from their mirror images by up to ", text,
           " of the largest. The answer is that of (x + conj(x)ᵀ)/2.");
   f.advice = "Make it symmetric before, or say which triangle is meant: uplo = \"lower\".";

@@ -10,6 +10,7 @@
 #include "linalg/certified.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/small.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -188,25 +189,69 @@ class Solver {
 };
 
 template <class T>
-void run(const Problem& p, const Options& o, const Factors* factors, const Result& x,
-         std::vector<Verdict>& verdicts) {
+void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdicts& verdicts) {
   const Solver<T> solver(p, o, factors);
   for_members(static_cast<std::int64_t>(verdicts.size()), p.n, [&](std::int64_t i) {
-    T* const to = x.data<T>() + i * p.n * p.k;
+    T* const to = x + i * p.n * p.k;
     solver.restore(i, to);
     verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
   });
+}
+
+// Whether lanes may take it: nothing is asked for but an answer and its digits.
+bool plain(const Options& o, const Factors* factors) {
+  constexpr double kDigitsOfLanes = 9;
+  return o.ridge.rule == RidgeRule::none && o.shift == 0 && (o.assume == Assume::detect || o.assume == Assume::general) &&
+         o.method == Method::none && o.refine == Options::Refine::when_it_pays && !o.certify && !o.high &&
+         o.min_digits <= kDigitsOfLanes && !(factors && factors->adjoint);
+}
+
+// Through lanes; members in doubt as a stack of their own.
+template <class T>
+void run_small(const Problem& p, const Options& o, const Tensor& y, Diagnosis::State& state) {
+  const std::int64_t members = count_of(p.batch);
+  const bool inverse = !p.b.defined(), refined = !inverse && few(p.n, p.k);
+  const LaneStack<T> a(p.a, p.batch);
+  T* const x = data_of<T>(y);
+  Verdict common;
+  common.method = Method::lu;
+  Tensor rcond;
+  std::vector<std::int64_t> doubtful;
+  if (inverse) {
+    rcond = Tensor::adopt(detail::make_node(f64, {members}));
+    doubtful = run_lanes(members, p.n, data_of<double>(rcond), [&](Range range, Marks marks) {
+      kernels::batched::inverse<T>(p.n, a.source(), range, x, marks);
+    });
+  } else {
+    const LaneStack<T> b(p.b, p.batch);
+    doubtful = run_lanes(members, p.n, nullptr, [&](Range range, Marks marks) {
+      kernels::batched::solve<T>(p.n, p.k, a.source(), b.source(), range, x, refined, marks);
+    });
+  }
+  state.verdicts.share(static_cast<std::size_t>(members), common,
+                       system_detail(p.a, p.batch, rcond, refined ? 0 : 1));
+  if (doubtful.empty()) return;
+  Problem rest = p;
+  rest.a = members_of(p.a, p.batch, doubtful, f64);
+  if (!inverse) rest.b = members_of(p.b, p.batch, doubtful, f64);
+  rest.batch = {static_cast<std::int64_t>(doubtful.size())};
+  const Tensor answers = Tensor::adopt(detail::make_node(f64, {rest.batch[0], p.n, p.k}));
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  run<double>(rest, o, nullptr, data_of<double>(answers), verdicts);
+  put_members(answers, doubtful, p.n * p.k, y);
+  state.verdicts.take(verdicts, doubtful);
 }
 
 // For the derivative, where members were not solved as they are: how (0 plainly, 1 by a pseudo-inverse, 2 with a
 // ridge), λ, and the singular values that counted.
 void keep_methods(const Call& c, const Diagnosis::State& s) {
   const auto other = [](const Verdict& v) { return v.method == Method::pinv || v.method == Method::ridge; };
-  if (std::none_of(s.verdicts.begin(), s.verdicts.end(), other)) return;
+  if (!s.verdicts.any_own(other)) return;
   const Tensor methods = Tensor::adopt(detail::make_node(i64, s.batch)),
                ridges = Tensor::adopt(detail::make_node(f64, s.batch));
   for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
-    const Verdict& v = s.verdicts[i];
+    const Verdict v = s.verdicts[i];
     reinterpret_cast<std::int64_t*>(methods.node()->data)[i] = v.method == Method::pinv    ? 1
                                                                : v.method == Method::ridge ? 2
                                                                                            : 0;
@@ -269,23 +314,30 @@ void flow_members(const FlowQuery& q, std::int64_t in_each, std::int64_t out_eac
 
 void run_systems(Call& c, const Problem& given, const Options& options) {
   Tensor& y = c.out[0];
+  Options quiet = options;
+  if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
+  const bool small = fits_lanes(y.dtype(), count_of(given.batch), given.n, given.k) && plain(options, factors_of(c));
+  auto state = new_state(c, given.batch, options.names, !small);
+  state->matrix = given.a;
   // Inverting in twice the precision costs less than refining n right-hand sides.
-  const DType work = working_dtype(y.dtype(), given.b.defined() ? given.n : 0);
+  const DType work = small ? y.dtype() : working_dtype(y.dtype(), given.b.defined() ? given.n : 0);
   Problem p = given;
   p.a = brought(given.a, work);
   if (given.b.defined()) p.b = brought(given.b, work);
-  Result x(y, work);
-  auto state = new_state(c, p.batch, options.names);
-  state->matrix = given.a;
-  Options quiet = options;
-  if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
-  with_float(work, [&]<class T>(T) {
-    state->threshold = options.high && p.n <= kQuadLargest ? 4 * kQuadRoundOff : System<T>::threshold;
-    run<T>(p, quiet, factors_of(c), x, state->verdicts);
-  });
-  x.finish();
-  for (Verdict& v : state->verdicts)
+  if (small) {
+    state->threshold = System<double>::threshold;
+    with_real(work, [&]<class T>(T) { run_small<T>(p, quiet, y, *state); });
+  } else {
+    Result x(y, work);
+    with_float(work, [&]<class T>(T) {
+      state->threshold = options.high && p.n <= kQuadLargest ? 4 * kQuadRoundOff : System<T>::threshold;
+      run<T>(p, quiet, factors_of(c), x.data<T>(), state->verdicts);
+    });
+    x.finish();
+  }
+  state->verdicts.each_own([&](std::size_t, Verdict& v) {
     if (v.certified && work != y.dtype()) v.forward_error += round_off(y.dtype());
+  });
   if (options.certify) report_uncertified(c, *state);
   keep_methods(c, *state);
   settle(c, std::move(state), options.if_ill, given.advice);
