@@ -17,6 +17,14 @@ bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t
   return (result == f32 || result == f64) && members > 0 && m > 0 && n > 0 && m <= kLargest && n <= kLargest;
 }
 
+bool plain(const Options& o, const Factors* factors) {
+  constexpr double kDigitsOfLanes = 9;
+  return o.ridge.rule == RidgeRule::none && o.shift == 0 &&
+         (o.assume == Assume::detect || o.assume == Assume::general) && o.method == Method::none &&
+         o.refine == Options::Refine::when_it_pays && !o.certify && !o.high && o.min_digits <= kDigitsOfLanes &&
+         !(factors && factors->adjoint);
+}
+
 template <class T>
 LaneStack<T>::LaneStack(const Tensor& a, const Dims& batch) : held_(a) {
   const auto step = [&](const Tensor& t) -> std::int64_t {  // −1: none

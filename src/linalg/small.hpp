@@ -7,6 +7,7 @@
 #include "base/pool.hpp"
 #include "kernels/batched/lanes.hpp"
 #include "linalg/dense.hpp"
+#include "linalg/kept.hpp"
 #include "linalg/stack.hpp"
 #include "linalg/verdict.hpp"
 
@@ -18,6 +19,9 @@ using kernels::batched::Range;
 // Whether lanes take members × (m × n) matrices of a result in this dtype. What has more rows or columns, or is complex
 // or narrower than f32, goes the careful way.
 bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t n);
+
+// Whether nothing is asked for but an answer and its digits, of a matrix as it is.
+bool plain(const Options& options, const Factors* factors);
 
 // Calls f(float{}) or f(double{}).
 template <class F>

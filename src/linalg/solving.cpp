@@ -188,27 +188,22 @@ class Solver {
   const KeptFor<T> kept_;
 };
 
+// All members, or those of `which`, whose answers follow each other.
 template <class T>
-void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdicts& verdicts) {
+void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdicts& verdicts,
+         const std::vector<std::int64_t>& which = {}) {
   const Solver<T> solver(p, o, factors);
   for_members(static_cast<std::int64_t>(verdicts.size()), p.n, [&](std::int64_t i) {
     T* const to = x + i * p.n * p.k;
-    solver.restore(i, to);
-    verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
+    const std::int64_t member = which.empty() ? i : which[static_cast<std::size_t>(i)];
+    solver.restore(member, to);
+    verdicts[static_cast<std::size_t>(i)] = solver.run(member, to);
   });
 }
 
-// Whether lanes may take it: nothing is asked for but an answer and its digits.
-bool plain(const Options& o, const Factors* factors) {
-  constexpr double kDigitsOfLanes = 9;
-  return o.ridge.rule == RidgeRule::none && o.shift == 0 && (o.assume == Assume::detect || o.assume == Assume::general) &&
-         o.method == Method::none && o.refine == Options::Refine::when_it_pays && !o.certify && !o.high &&
-         o.min_digits <= kDigitsOfLanes && !(factors && factors->adjoint);
-}
-
-// Through lanes; members in doubt as a stack of their own.
+// Through lanes; members in doubt as a stack of their own, or by the factors that are kept.
 template <class T>
-void run_small(const Problem& p, const Options& o, const Tensor& y, Diagnosis::State& state) {
+void run_small(const Problem& p, const Options& o, const Factors* factors, const Tensor& y, Diagnosis::State& state) {
   const std::int64_t members = count_of(p.batch);
   const bool inverse = !p.b.defined(), refined = !inverse && few(p.n, p.k);
   const LaneStack<T> a(p.a, p.batch);
@@ -231,14 +226,15 @@ void run_small(const Problem& p, const Options& o, const Tensor& y, Diagnosis::S
   state.verdicts.share(static_cast<std::size_t>(members), common,
                        system_detail(p.a, p.batch, rcond, refined ? 0 : 1));
   if (doubtful.empty()) return;
+  const auto count = static_cast<std::int64_t>(doubtful.size());
   Problem rest = p;
-  rest.a = members_of(p.a, p.batch, doubtful, f64);
-  if (!inverse) rest.b = members_of(p.b, p.batch, doubtful, f64);
-  rest.batch = {static_cast<std::int64_t>(doubtful.size())};
-  const Tensor answers = Tensor::adopt(detail::make_node(f64, {rest.batch[0], p.n, p.k}));
+  rest.a = factors ? brought(p.a, f64) : members_of(p.a, p.batch, doubtful, f64);
+  if (!inverse) rest.b = factors ? brought(p.b, f64) : members_of(p.b, p.batch, doubtful, f64);
+  if (!factors) rest.batch = {count};
+  const Tensor answers = Tensor::adopt(detail::make_node(f64, {count, p.n, p.k}));
   Verdicts verdicts;
   verdicts.resize(doubtful.size());
-  run<double>(rest, o, nullptr, data_of<double>(answers), verdicts);
+  run<double>(rest, o, factors, data_of<double>(answers), verdicts, factors ? doubtful : std::vector<std::int64_t>());
   put_members(answers, doubtful, p.n * p.k, y);
   state.verdicts.take(verdicts, doubtful);
 }
@@ -322,11 +318,11 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   // Inverting in twice the precision costs less than refining n right-hand sides.
   const DType work = small ? y.dtype() : working_dtype(y.dtype(), given.b.defined() ? given.n : 0);
   Problem p = given;
-  p.a = brought(given.a, work);
+  p.a = brought(small && factors_of(c) ? factors_of(c)->kept->matrix() : given.a, work);
   if (given.b.defined()) p.b = brought(given.b, work);
   if (small) {
     state->threshold = System<double>::threshold;
-    with_real(work, [&]<class T>(T) { run_small<T>(p, quiet, y, *state); });
+    with_real(work, [&]<class T>(T) { run_small<T>(p, quiet, factors_of(c), y, *state); });
   } else {
     Result x(y, work);
     with_float(work, [&]<class T>(T) {

@@ -87,17 +87,19 @@ void keep_hard(const Call& c, const Diagnosis::State& s);
 
 void forward(Call& c) {
   const std::int64_t n = c.in[0].shape().back();
-  const bool logs = c.out.size() == 2, small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n);
+  const Factors* const factors = factors_of(c);
+  const bool logs = c.out.size() == 2, small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n) &&
+                                               (!factors || plain(factors->kept->options(), factors));
   auto state = new_state(c, batch_of(c.in[0]), {}, !small);
   const DType work = small ? c.key : working_dtype(c.key, n);
-  const Tensor a = brought(c.in[0], work);
+  const Tensor a = brought(small && factors ? factors->kept->matrix() : c.in[0], work);
   if (small) {
     with_real(work, [&]<class T>(T) { run_small<T>(a, c.out[0], logs ? &c.out[1] : nullptr, *state); });
   } else {
     Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
     with_float(work, [&]<class T>(T) {
       using R = typename kernels::RealOf<T>::type;
-      run<T>(a, factors_of(c), state->batch, state->verdicts, first.data<T>(), logs ? log.data<R>() : nullptr);
+      run<T>(a, factors, state->batch, state->verdicts, first.data<T>(), logs ? log.data<R>() : nullptr);
     });
     first.finish();
     if (logs) log.finish();
