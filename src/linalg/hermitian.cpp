@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/small.hpp"
 
 namespace wp::linalg {
 
@@ -50,6 +51,16 @@ void flow_hermitian(const FlowQuery& q, const Attr& uplo, Visit visit) {
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j)
       if (!uplo || (uplo.text() == "lower" ? j <= i : j >= i)) visit((member * n + i) * n + j);
+}
+
+void measure_asymmetry(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& more,
+                       std::vector<double>& asymmetry, std::vector<std::int64_t>& which) {
+  const std::int64_t n = a.shape().back();
+  for (const std::int64_t i : more) {
+    const Tensor one = members_of(a, batch, {i}, f64);
+    asymmetry.push_back(Hermitian<double>(n, {data_of<const double>(one), n, 1}, {}).asymmetry);
+    which.push_back(i);
+  }
 }
 
 void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype,

@@ -54,6 +54,18 @@ LaneStack<T>::LaneStack(const Tensor& a, const Dims& batch) : held_(a) {
 template class LaneStack<float>;
 template class LaneStack<double>;
 
+std::vector<std::int64_t> marked(const std::uint8_t* marks, std::int64_t members, std::uint8_t mark) {
+  std::vector<std::int64_t> out;
+  const std::uint8_t* const end = marks + members;
+  for (const void* at = marks; (at = std::memchr(at, mark, static_cast<std::size_t>(
+                                                               end - static_cast<const std::uint8_t*>(at))));) {
+    const auto* const here = static_cast<const std::uint8_t*>(at);
+    out.push_back(here - marks);
+    at = here + 1;
+  }
+  return out;
+}
+
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype) {
   const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
   Tensor out = Tensor::adopt(detail::make_node(dtype, {static_cast<std::int64_t>(which.size()), m, n}));

@@ -45,22 +45,21 @@ class LaneStack {
   kernels::batched::Source<T> source_;
 };
 
+// The members with this mark, in order.
+std::vector<std::int64_t> marked(const std::uint8_t* marks, std::int64_t members, std::uint8_t mark);
+
 // fast(Range, Marks) for all members, on all threads; returns those in doubt. `size`: of a member's longer side.
-// rcond: one per member, or null.
+// rcond: one per member, or null. asymmetric: gets the members that are not symmetric but good.
 template <class Fast>
-std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, double* rcond, Fast&& fast) {
+std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, double* rcond, Fast&& fast,
+                                    std::vector<std::int64_t>* asymmetric = nullptr) {
   kernels::Buffer<std::uint8_t> redo(members);
   const std::int64_t grain = std::max<std::int64_t>(64, 400'000 / (size * size * size + 20) / 64 * 64);
   parallel_for(members, grain, [&](std::int64_t begin, std::int64_t end) {
     fast(Range{begin, end}, Marks{redo.data(), rcond});
   });
-  std::vector<std::int64_t> out;
-  const std::uint8_t* const all = redo.data();
-  for (const std::uint8_t* at = all; (at = static_cast<const std::uint8_t*>(
-                                          std::memchr(at, 1, static_cast<std::size_t>(all + members - at)))) != nullptr;
-       ++at)
-    out.push_back(at - all);
-  return out;
+  if (asymmetric) *asymmetric = marked(redo.data(), members, 2);
+  return marked(redo.data(), members, 1);
 }
 
 // Some members of a over a batch, one after the other, in `dtype`.

@@ -176,6 +176,7 @@ WP_PACK void store_one(V v, std::int64_t first, int have, T* to) {
   if (have == W) return put_line(to + first, v);
   for (int l = 0; l < have; ++l) to[first + l] = static_cast<T>(v[l]);
 }
+// Lanes that are not good are in doubt.
 WP_PACK void mark(M good, std::int64_t first, int have, std::uint8_t* redo) {
   if (!any(~good)) {
     if (have == W)
@@ -185,6 +186,12 @@ WP_PACK void mark(M good, std::int64_t first, int have, std::uint8_t* redo) {
     return;
   }
   for (int l = 0; l < have; ++l) redo[first + l] = good[l] ? 0 : 1;
+}
+WP_PACK void mark(M good, M symmetric, std::int64_t first, int have, std::uint8_t* redo) {
+  mark(good & symmetric, first, have, redo);
+  if (any(good & ~symmetric))
+    for (int l = 0; l < have; ++l)
+      if (good[l] && !symmetric[l]) redo[first + l] = 2;
 }
 
 // f(first, have) for every block of a range.

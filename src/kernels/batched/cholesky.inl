@@ -37,15 +37,15 @@ void cholesky(int n, Source<T> a, Reads reads, bool upper, Range range, T* to, M
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
       load<T>(n, n, a, first, have, m);
-      M good = mirror<T>(size, m, reads).good;
+      const Mirrored found = mirror<T>(size, m, reads);
       V rcond;
-      good &= factor_block(size, m, rcond);
+      const M good = found.finite & factor_block(size, m, rcond);
       if (upper)
         for (int i = 0; i < n; ++i)
           for (int j = 0; j < n; ++j) turned[j * n + i] = m[i * n + j];
       store<T>(n * n, upper ? turned : m, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);
-      mark(good, first, have, marks.redo);
+      mark(good, found.symmetric, first, have, marks.redo);
     });
   });
 }

@@ -2,9 +2,10 @@
 
 // The symmetric part of A to its eigenvalues and, in the place of A, vectors.
 template <class T, class S>
-[[gnu::noinline]] M eigen_block(S n, V* a, Reads reads, bool vectors, V* values) {
+[[gnu::noinline]] M eigen_block(S n, V* a, Reads reads, bool vectors, V* values, M& symmetric) {
   const Mirrored found = mirror<T>(n, a, reads);
-  M good = found.good & (found.largest >= kFarBelow) & (found.largest <= kFarAbove) & in_range<T>(static_cast<double>(n) * found.largest);
+  symmetric = found.symmetric;
+  M good = found.finite & (found.largest >= kFarBelow) & (found.largest <= kFarAbove) & in_range<T>(static_cast<double>(n) * found.largest);
   const PowerOfTwo scale = power_of(found.largest);
   V least = V{} + 1.0;  // of the rows' largest elements: where they differ much the matrix is graded
   steps<S>(0, n, WP_EACH(i) {
@@ -39,10 +40,11 @@ void eigh(int n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks m
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
       load<T>(n, n, a, first, have, m);
-      const M good = eigen_block<T>(size, m, reads, v != nullptr, w);
+      M symmetric;
+      const M good = eigen_block<T>(size, m, reads, v != nullptr, w, symmetric);
       store<T>(n, w, first, have, values);
       if (v) store<T>(n * n, m, first, have, v);
-      mark(good, first, have, marks.redo);
+      mark(good, symmetric, first, have, marks.redo);
     });
   });
 }

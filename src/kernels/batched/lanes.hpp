@@ -22,7 +22,7 @@ struct Range {
 
 // Where a function leaves what it thinks of its answers, one entry per member.
 struct Marks {
-  std::uint8_t* redo;       // 1: in doubt; what was written means nothing
+  std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
   double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
 };
 
@@ -43,15 +43,13 @@ void condition(std::int64_t n, Source<T> a, Range range, Marks marks);
 template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks);
 
-// A = L Lᵀ of the symmetric part of A, or L as in the lower triangle; zeros above. `side`: which triangle is read, 0
-// both: then asymmetry beyond rounding is in doubt. rcond: the least share of a diagonal element that elimination
-// left, over the largest.
+// A = L Lᵀ of the symmetric part of A, or of the triangle that is read; zeros above, or Lᵀ if `upper`. rcond: the least
+// share of a diagonal element that elimination left, over the largest.
 enum class Reads : std::uint8_t { both, lower, upper };
 template <class T>
 void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks);
 
-// The eigenvalues of the symmetric part, rising, and vectors (columns of v, unless null). In doubt: what is not
-// symmetric up to rounding, or graded.
+// The eigenvalues of the symmetric part, rising, and vectors (columns of v, unless null). Graded matrices are in doubt.
 template <class T>
 void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks);
 

@@ -3,8 +3,9 @@
 inline constexpr double kUnitOfDouble = 0x1p-53;
 
 struct Mirrored {
-  V largest;  // |a|
-  M good;     // finite, and symmetric up to rounding of the type T it came in
+  V largest;    // |a|
+  M finite;
+  M symmetric;  // up to rounding of the type T it came in
 };
 // A ← its symmetric part, or the triangle that is read on both sides.
 template <class T, class S>
@@ -25,5 +26,5 @@ WP_PACK Mirrored mirror(S n, V* a, Reads reads) {
     largest = larger(magnitude(a[i * n + i]), largest);
     all += a[i * n + i];
   });
-  return {largest, (apart <= rounding * largest) & (0.0 * all == 0.0)};
+  return {largest, 0.0 * all == 0.0, apart <= 2 * rounding * largest};
 }

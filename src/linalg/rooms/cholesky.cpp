@@ -81,25 +81,28 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
   });
 }
 
-// Through lanes; members in doubt, which are returned, as a stack of their own.
+// Through lanes; members in doubt as a stack of their own. `which`: the members of which `asymmetry` tells.
 template <class T>
-std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnosis::State& state,
-                                    std::vector<double>& asymmetry) {
+void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnosis::State& state,
+               std::vector<double>& asymmetry, std::vector<std::int64_t>& which) {
   const std::int64_t n = a.shape().back(), members = count_of(state.batch);
   const LaneStack<T> stack(a, state.batch);
   const Tensor rcond = Tensor::adopt(detail::make_node(f64, {members}));
-  std::vector<std::int64_t> doubtful =
-      run_lanes(members, n, data_of<double>(rcond), [&](Range range, Marks marks) {
+  std::vector<std::int64_t> asymmetric;
+  const std::vector<std::int64_t> doubtful = run_lanes(
+      members, n, data_of<double>(rcond),
+      [&](Range range, Marks marks) {
         kernels::batched::cholesky<T>(n, stack.source(), reads_of(wanted.uplo), wanted.upper, range, data_of<T>(out),
                                       marks);
-      });
+      },
+      &asymmetric);
   Verdict common;
   common.structure = Structure::symmetric;
   common.method = Method::cholesky;
   state.verdicts.share(static_cast<std::size_t>(members), common, [rcond](std::int64_t member, Verdict& v) {
     v.rcond = data_of<const double>(rcond)[member];
   });
-  if (doubtful.empty()) return doubtful;
+  if (doubtful.empty()) return measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
   const Dims rest{static_cast<std::int64_t>(doubtful.size())};
   const Tensor factors = Tensor::adopt(detail::make_node(f64, {rest[0], n, n}));
   Verdicts verdicts;
@@ -108,7 +111,8 @@ std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const
   run<double>(members_of(a, state.batch, doubtful, f64), rest, wanted, verdicts, data_of<double>(factors), asymmetry);
   put_members(factors, doubtful, n * n, out);
   state.verdicts.take(verdicts, doubtful);
-  return doubtful;
+  which = doubtful;
+  measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
 }
 
 void forward(Call& c) {
@@ -121,7 +125,7 @@ void forward(Call& c) {
   std::vector<double> asymmetry;
   std::vector<std::int64_t> which;
   if (small) {
-    which = with_real(work, [&]<class T>(T) { return run_small<T>(a, wanted, c.out[0], *state, asymmetry); });
+    with_real(work, [&]<class T>(T) { run_small<T>(a, wanted, c.out[0], *state, asymmetry, which); });
   } else {
     Result out(c.out[0], work);
     asymmetry.resize(state->verdicts.size());

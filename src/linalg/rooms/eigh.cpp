@@ -53,22 +53,30 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
   });
 }
 
-// Through lanes; members in doubt, which are returned, as a stack of their own.
+// Through lanes; members in doubt, which are returned, as a stack of their own. `which`: the members of which
+// `asymmetry` tells.
 template <class T>
 std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensor& values, const Tensor* vectors,
                                     Diagnosis::State& state, std::vector<double>& asymmetry,
-                                    std::vector<Bounds>& bounds) {
+                                    std::vector<std::int64_t>& which, std::vector<Bounds>& bounds) {
   const std::int64_t n = a.shape().back(), members = count_of(state.batch);
   const LaneStack<T> stack(a, state.batch);
-  std::vector<std::int64_t> doubtful = run_lanes(members, n, nullptr, [&](Range range, Marks marks) {
-    kernels::batched::eigh<T>(n, stack.source(), reads_of(wanted.uplo), range, data_of<T>(values),
-                              vectors ? data_of<T>(*vectors) : nullptr, marks);
-  });
+  std::vector<std::int64_t> asymmetric;
+  std::vector<std::int64_t> doubtful = run_lanes(
+      members, n, nullptr,
+      [&](Range range, Marks marks) {
+        kernels::batched::eigh<T>(n, stack.source(), reads_of(wanted.uplo), range, data_of<T>(values),
+                                  vectors ? data_of<T>(*vectors) : nullptr, marks);
+      },
+      &asymmetric);
   Verdict common;
   common.structure = Structure::symmetric;
   common.method = Method::eigen;
   state.verdicts.share(static_cast<std::size_t>(members), common, {});
-  if (doubtful.empty()) return doubtful;
+  if (doubtful.empty()) {
+    measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
+    return doubtful;
+  }
   const Dims rest{static_cast<std::int64_t>(doubtful.size())};
   const Tensor w = Tensor::adopt(detail::make_node(f64, {rest[0], n})),
                v = Tensor::adopt(detail::make_node(f64, {vectors ? rest[0] : 0, n, n}));
@@ -79,6 +87,8 @@ std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const
   put_members(w, doubtful, n, values);
   if (vectors) put_members(v, doubtful, n * n, *vectors);
   state.verdicts.take(verdicts, doubtful);
+  which = doubtful;
+  measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
   return doubtful;
 }
 
@@ -93,11 +103,11 @@ void forward(Call& c) {
   const Wanted wanted{c.attr(0) ? c.attr(0).text() : std::string_view(), options.high, both};
   std::vector<double> asymmetry;
   std::vector<Bounds> bounds;
-  std::vector<std::int64_t> which;
+  std::vector<std::int64_t> which, doubtful;
   c.beside().keeps_after = true;
   if (small) {
-    which = with_real(work, [&]<class T>(T) {
-      return run_small<T>(a, wanted, c.out[0], both ? &c.out[1] : nullptr, *state, asymmetry, bounds);
+    doubtful = with_real(work, [&]<class T>(T) {
+      return run_small<T>(a, wanted, c.out[0], both ? &c.out[1] : nullptr, *state, asymmetry, which, bounds);
     });
   } else {
     Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
@@ -110,7 +120,7 @@ void forward(Call& c) {
     if (both) vectors.finish();
   }
   report_asymmetry(c, asymmetry, c.in[0].dtype(), which);
-  StackBounds all = small ? lane_bounds(std::move(bounds), std::move(which), n) : StackBounds{std::move(bounds)};
+  StackBounds all = small ? lane_bounds(std::move(bounds), std::move(doubtful), n) : StackBounds{std::move(bounds)};
   if (c.key != working_dtype(c.key, n)) all.rounding = round_off(c.key);
   keep_bounds(c, *state, c.out[0], std::move(all));
   settle(c, std::move(state), options.if_ill, "Look at the matrix: its eigenvalues could not be found.");
