@@ -49,6 +49,9 @@ class Ref {
 
 [[noreturn]] void type_error(const std::string& words);
 [[noreturn]] void value_error(const std::string& words);
+// An integer that does not fit: a ValueError, and the OverflowError that Python and NumPy raise for it.
+PyObject* integer_overflow();
+[[noreturn]] void overflow_error(const std::string& words);
 std::string type_name(PyObject* o);
 std::string_view text_of(PyObject* unicode);
 PyObject* text(std::string_view s);
