@@ -12,15 +12,15 @@
 #include <vector>
 
 extern "C" {
-#define WP_LAPACK(t, T)                                                                                            \
-  void t##getrf_(const int*, const int*, T*, const int*, int*, int*);                                              \
-  void t##getri_(const int*, T*, const int*, const int*, T*, const int*, int*);                                    \
-  void t##gesv_(const int*, const int*, T*, const int*, int*, T*, const int*, int*);                               \
-  void t##potrf_(const char*, const int*, T*, const int*, int*);                                                   \
-  void t##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                                \
-  void t##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);              \
-  void t##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,      \
-                 const int*, int*, int*);                                                                          \
+#define WP_LAPACK(t, T)                                                                                       \
+  void t##getrf_(const int*, const int*, T*, const int*, int*, int*);                                         \
+  void t##getri_(const int*, T*, const int*, const int*, T*, const int*, int*);                               \
+  void t##gesv_(const int*, const int*, T*, const int*, int*, T*, const int*, int*);                          \
+  void t##potrf_(const char*, const int*, T*, const int*, int*);                                              \
+  void t##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                           \
+  void t##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);         \
+  void t##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, \
+                 const int*, int*, int*);                                                                     \
   void t##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*);
 WP_LAPACK(s, float)
 WP_LAPACK(d, double)
@@ -54,7 +54,8 @@ Run eigen(const std::string& op, Stack<T>& s) {
   };
   if (op == "inv") return each([](auto& a, auto& x, auto&, auto&, const T*) { x = a.inverse(); });
   if (op == "solve")
-    return each([](auto& a, auto&, auto&, auto& w, const T* b) { w = a.partialPivLu().solve(Eigen::Map<const Vector>(b)); });
+    return each(
+        [](auto& a, auto&, auto&, auto& w, const T* b) { w = a.partialPivLu().solve(Eigen::Map<const Vector>(b)); });
   if (op == "det") return each([](auto& a, auto&, auto&, auto& w, const T*) { w[0] = a.determinant(); });
   if (op == "cholesky") return each([](auto& a, auto& x, auto&, auto&, const T*) { x = a.llt().matrixL(); });
   if (op == "qr")
@@ -81,21 +82,25 @@ Run eigen(const std::string& op, Stack<T>& s) {
   return {};
 }
 
-#define WP_PICK(name)                                    \
-  template <class T>                                     \
-  constexpr auto name() {                                \
-    if constexpr (std::is_same_v<T, float>) return s##name##_; \
-    else return d##name##_;                              \
+#define WP_PICK(name)                       \
+  template <class T>                        \
+  constexpr auto name() {                   \
+    if constexpr (std::is_same_v<T, float>) \
+      return s##name##_;                    \
+    else                                    \
+      return d##name##_;                    \
   }
-WP_PICK(getrf) WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
+WP_PICK(getrf)
+WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
 #undef WP_PICK
 
-template <class T>
-Run lapack(const std::string& op, Stack<T>& s) {
+    template <class T>
+    Run lapack(const std::string& op, Stack<T>& s) {
   const int n = s.n, one = 1, length = 64 * n + 8 * n * n + 64;
   return [=, &s](std::int64_t begin, std::int64_t end) {
     std::vector<int> pivots(static_cast<std::size_t>(8 * n + 64));
-    std::vector<T> work(static_cast<std::size_t>(length)), tau(static_cast<std::size_t>(n)), copy(static_cast<std::size_t>(n * n));
+    std::vector<T> work(static_cast<std::size_t>(length)), tau(static_cast<std::size_t>(n)),
+        copy(static_cast<std::size_t>(n * n));
     int info = 0;
     for (std::int64_t i = begin; i < end; ++i) {
       T *const x = s.x.data() + i * n * n, *const y = s.y.data() + i * n * n, *const w = s.values.data() + i * n;
@@ -110,7 +115,8 @@ Run lapack(const std::string& op, Stack<T>& s) {
       } else if (op == "det") {
         getrf<T>()(&n, &n, x, &n, pivots.data(), &info);
         w[0] = 1;
-        for (int k = 0; k < n; ++k) w[0] *= pivots[static_cast<std::size_t>(k)] == k + 1 ? x[k * n + k] : -x[k * n + k];
+        for (int k = 0; k < n; ++k)
+          w[0] *= pivots[static_cast<std::size_t>(k)] == k + 1 ? x[k * n + k] : -x[k * n + k];
       } else if (op == "cholesky") {
         potrf<T>()("U", &n, x, &n, &info);
       } else if (op == "qr") {
@@ -119,7 +125,8 @@ Run lapack(const std::string& op, Stack<T>& s) {
         orgqr<T>()(&n, &n, &n, x, &n, tau.data(), work.data(), &length, &info);
       } else if (op == "svd" || op == "svdvals") {
         std::copy_n(x, n * n, copy.data());
-        gesdd<T>()(op == "svd" ? "A" : "N", &n, &n, copy.data(), &n, w, x, &n, y, &n, work.data(), &length, pivots.data(), &info);
+        gesdd<T>()(op == "svd" ? "A" : "N", &n, &n, copy.data(), &n, w, x, &n, y, &n, work.data(), &length,
+                   pivots.data(), &info);
       } else {
         syevd<T>()(op == "eigh" ? "V" : "N", "L", &n, x, &n, w, work.data(), &length, pivots.data(), &ints, &info);
       }
@@ -169,8 +176,9 @@ struct Case {
 int main(int, char** argv) {
   const std::string peer = argv[1];
   const int threads = std::max(1, std::atoi(std::getenv("OMP_NUM_THREADS") ? std::getenv("OMP_NUM_THREADS") : "1"));
-  std::cout << (peer == "eigen" ? "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION)
-                                : std::string("LAPACK of OpenBLAS"))
+  std::cout << (peer == "eigen"
+                    ? "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION)
+                    : std::string("LAPACK of OpenBLAS"))
             << std::endl;
   std::string key;
   std::function<void()> call;

@@ -78,10 +78,9 @@ void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType
   f.threshold = threshold;
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", *worst);
-  f.message =
-      say(members > 1 ? say("matrix ", f.worst_member, " of ", members) : std::string("the matrix"),
-          " is not symmetric: elements differ from their mirror images by up to ", text,
-          " of the largest. The answer is that of (x + conj(x)ᵀ)/2.");
+  f.message = say(members > 1 ? say("matrix ", f.worst_member, " of ", members) : std::string("the matrix"),
+                  " is not symmetric: elements differ from their mirror images by up to ", text,
+                  " of the largest. The answer is that of (x + conj(x)ᵀ)/2.");
   f.advice = "Make it symmetric before, or say which triangle is meant: uplo = \"lower\".";
   report(f);
 }

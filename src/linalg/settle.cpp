@@ -104,8 +104,8 @@ void consider_dtype(const Call& c, Diagnosis::State& s, bool finite_answers) {
     s.verdicts.least_error = std::max(s.verdicts.least_error, u);
     const std::int64_t each = y.size() / members;
     // Members that share a verdict have been looked at.
-    const bool look = finite_answers &&
-                      (s.verdicts.shared() || kernels::any_nonfinite(y.dtype(), y.node()->data, y.size()));
+    const bool look =
+        finite_answers && (s.verdicts.shared() || kernels::any_nonfinite(y.dtype(), y.node()->data, y.size()));
     s.verdicts.each_own([&](std::size_t i, Verdict& v) {
       if (v.digits > digits) v.digits = digits;
       if (v.forward_error < u) v.forward_error = u;

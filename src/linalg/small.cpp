@@ -57,8 +57,8 @@ template class LaneStack<double>;
 std::vector<std::int64_t> marked(const std::uint8_t* marks, std::int64_t members, std::uint8_t mark) {
   std::vector<std::int64_t> out;
   const std::uint8_t* const end = marks + members;
-  for (const void* at = marks; (at = std::memchr(at, mark, static_cast<std::size_t>(
-                                                               end - static_cast<const std::uint8_t*>(at))));) {
+  for (const void* at = marks;
+       (at = std::memchr(at, mark, static_cast<std::size_t>(end - static_cast<const std::uint8_t*>(at))));) {
     const auto* const here = static_cast<const std::uint8_t*>(at);
     out.push_back(here - marks);
     at = here + 1;
@@ -96,7 +96,8 @@ namespace {
 // rcond of every member, made when first asked for.
 class Conditions {
  public:
-  Conditions(Tensor a, Dims batch, Tensor known) : a_(std::move(a)), batch_(std::move(batch)), rcond_(std::move(known)) {}
+  Conditions(Tensor a, Dims batch, Tensor known)
+      : a_(std::move(a)), batch_(std::move(batch)), rcond_(std::move(known)) {}
   double operator[](std::int64_t member) const {
     std::call_once(once_, [&] {
       if (!rcond_.defined()) compute();
@@ -112,9 +113,8 @@ class Conditions {
     rcond_ = Tensor::adopt(detail::make_node(f64, {members}));
     with_real(a_.dtype(), [&]<class T>(T) {
       const LaneStack<T> stack(a_, batch_);
-      run_lanes(members, n, data_of<double>(rcond_), [&](Range range, Marks marks) {
-        kernels::batched::condition<T>(n, stack.source(), range, marks);
-      });
+      run_lanes(members, n, data_of<double>(rcond_),
+                [&](Range range, Marks marks) { kernels::batched::condition<T>(n, stack.source(), range, marks); });
     });
   }
   const Tensor a_;

@@ -1,5 +1,5 @@
-// Stacks of small real matrices: all through lanes first (kernels/batched), then what those leave in doubt the careful
-// way, as a stack of its own.
+// Stacks of small real matrices: all through lanes first (kernels/batched), then what those leave in doubt the
+// careful way, as a stack of its own.
 #pragma once
 #include <cstring>
 #include <vector>
@@ -16,8 +16,8 @@ namespace wp::linalg {
 using kernels::batched::Marks;
 using kernels::batched::Range;
 
-// Whether lanes take members × (m × n) matrices of a result in this dtype. What has more rows or columns, or is complex
-// or narrower than f32, goes the careful way.
+// Whether lanes take members × (m × n) matrices of a result in this dtype. What has more rows or columns, or is
+// complex or narrower than f32, goes the careful way.
 bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t n);
 
 // Whether nothing is asked for but an answer and its digits, of a matrix as it is.

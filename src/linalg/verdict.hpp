@@ -83,7 +83,7 @@ struct Diagnosis::State {
   std::string op;
   Dims batch;
   Verdicts verdicts;
-  Tensor matrix;                  // [batch…, m, n], for what is asked later
+  Tensor matrix;  // [batch…, m, n], for what is asked later
   std::vector<std::string> names;
   std::function<void(std::int64_t member, Member&)> spectrum;  // bounds of values and vectors, where the op has them
   std::function<std::string(std::int64_t member)> nonfinite;   // which entry is not, where one is

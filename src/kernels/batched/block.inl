@@ -1,5 +1,5 @@
-// Included once per instruction set. A block is as many matrices as a register has lanes of double: element e of all of
-// them stands in one register, which is number e of an array.
+// Included once per instruction set. A block is as many matrices as a register has lanes of double: element e of all
+// of them stands in one register, which is number e of an array.
 #include "kernels/lines.inl"
 
 using V = Vec<double>;
@@ -112,8 +112,8 @@ WP_PACK void put_line(T* p, V v) {
   *reinterpret_cast<typename Line<T>::type*>(p) = __builtin_convertvector(v, Numbers);
 }
 
-// `count` numbers that follow each other in every member: to[e] gets number e of all. What is left beyond a multiple of
-// W is read again with its neighbours.
+// `count` numbers that follow each other in every member: to[e] gets number e of all. What is left beyond a multiple
+// of W is read again with its neighbours.
 template <class T>
 WP_PACK void gather(const T* const* from, int count, V* to) {
   if (count < W) {
@@ -197,7 +197,8 @@ WP_PACK void mark(M good, M symmetric, std::int64_t first, int have, std::uint8_
 // f(first, have) for every block of a range.
 template <class F>
 WP_PACK void blocks(Range range, F f) {
-  for (std::int64_t i = range.begin; i < range.end; i += W) f(i, static_cast<int>(std::min<std::int64_t>(W, range.end - i)));
+  for (std::int64_t i = range.begin; i < range.end; i += W)
+    f(i, static_cast<int>(std::min<std::int64_t>(W, range.end - i)));
 }
 
 // Registers of a block, on the heap of the calling thread.

@@ -14,7 +14,8 @@ namespace {
 
 template <class T>
 void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks) {
-  static constexpr decltype(&baseline::cholesky<T>) all[] = {baseline::cholesky<T>, avx2::cholesky<T>, avx512::cholesky<T>};
+  static constexpr decltype(&baseline::cholesky<T>) all[] = {baseline::cholesky<T>, avx2::cholesky<T>,
+                                                             avx512::cholesky<T>};
   all[static_cast<int>(simd::isa())](static_cast<int>(n), a, reads, upper, range, l, marks);
 }
 template void cholesky(std::int64_t, Source<float>, Reads, bool, Range, float*, Marks);

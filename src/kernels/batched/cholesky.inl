@@ -6,26 +6,30 @@ template <class S>
 [[gnu::noinline]] M factor_block(S n, V* a, V& rcond) {
   V least = V{} + HUGE_VAL, most = V{}, all = V{};
   M good = ~M{};
-  steps<S>(0, n, WP_EACH(k) {
-    V* const row = a + k * n;
-    const V whole = row[k];
-    V rest = whole;
-    each<S>(0, k, WP_EACH(j) { rest = less(row[j], row[j], rest); });
-    const V share = rest / whole, root = square_root(rest), inverse = 1.0 / root;
-    good &= rest > 0;
-    least = share < least ? share : least;
-    most = larger(share, most);
-    row[k] = root;
-    steps<S>(k + 1, n, WP_EACH(i) {
-      V* const below = a + i * n;
-      V sum = below[k];
-      each<S>(0, k, WP_EACH(j) { sum = less(below[j], row[j], sum); });
-      below[k] = sum * inverse;
-      all += below[k];
-      row[i] = V{};
-    });
-    all += root;
-  });
+  steps<S>(
+      0, n, WP_EACH(k) {
+        V* const row = a + k * n;
+        const V whole = row[k];
+        V rest = whole;
+        each<S>(
+            0, k, WP_EACH(j) { rest = less(row[j], row[j], rest); });
+        const V share = rest / whole, root = square_root(rest), inverse = 1.0 / root;
+        good &= rest > 0;
+        least = share < least ? share : least;
+        most = larger(share, most);
+        row[k] = root;
+        steps<S>(
+            k + 1, n, WP_EACH(i) {
+              V* const below = a + i * n;
+              V sum = below[k];
+              each<S>(
+                  0, k, WP_EACH(j) { sum = less(below[j], row[j], sum); });
+              below[k] = sum * inverse;
+              all += below[k];
+              row[i] = V{};
+            });
+        all += root;
+      });
   rcond = least / most;
   return good & (rcond >= 4e3 * n * kUnitOfDouble) & (0.0 * all == 0.0);
 }

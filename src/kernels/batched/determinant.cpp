@@ -14,7 +14,8 @@ namespace {
 
 template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks) {
-  static constexpr decltype(&baseline::determinant<T>) all[] = {baseline::determinant<T>, avx2::determinant<T>, avx512::determinant<T>};
+  static constexpr decltype(&baseline::determinant<T>) all[] = {baseline::determinant<T>, avx2::determinant<T>,
+                                                                avx512::determinant<T>};
   all[static_cast<int>(simd::isa())](static_cast<int>(n), a, range, value, log, marks);
 }
 template void determinant(std::int64_t, Source<float>, Range, float*, float*, Marks);

@@ -11,12 +11,13 @@ template <class S>
   using Bits = simd::Format<double>;
   mantissa = V{} + 1.0;
   M power = M{};
-  steps<S>(0, n, WP_EACH(k) {
-    const M pattern = bits<double>(e.diagonal[k]);
-    power += ((pattern & Bits::magnitude) >> Bits::mantissa) - Bits::bias;
-    const V part = std::bit_cast<V>((pattern & (Bits::mantissa_bits | ~Bits::magnitude)) | Bits::one_bits);
-    mantissa *= e.pivots[k] == k ? part : -part;
-  });
+  steps<S>(
+      0, n, WP_EACH(k) {
+        const M pattern = bits<double>(e.diagonal[k]);
+        power += ((pattern & Bits::magnitude) >> Bits::mantissa) - Bits::bias;
+        const V part = std::bit_cast<V>((pattern & (Bits::mantissa_bits | ~Bits::magnitude)) | Bits::one_bits);
+        mantissa *= e.pivots[k] == k ? part : -part;
+      });
   exponent = __builtin_convertvector(power, V);
   return good;
 }

@@ -4,9 +4,11 @@
 template <class S>
 WP_PACK M symmetric(S n, const V* a) {
   M out = ~M{};
-  steps<S>(1, n, WP_EACH(i) {
-    each<S>(0, i, WP_EACH(j) { out &= a[i * n + j] == a[j * n + i]; });
-  });
+  steps<S>(
+      1, n, WP_EACH(i) {
+        each<S>(
+            0, i, WP_EACH(j) { out &= a[i * n + j] == a[j * n + i]; });
+      });
   return out;
 }
 
@@ -22,13 +24,15 @@ template <class S>
   rcond = rcond_of(before, after);
   size = after.most;
   if (any(mirrored))
-    steps<S>(1, n, WP_EACH(i) {
-      steps<S>(0, i, WP_EACH(j) {
-        const V mean = 0.5 * x[i * n + j] + 0.5 * x[j * n + i];
-        x[i * n + j] = mirrored ? mean : x[i * n + j];
-        x[j * n + i] = mirrored ? mean : x[j * n + i];
-      });
-    });
+    steps<S>(
+        1, n, WP_EACH(i) {
+          steps<S>(
+              0, i, WP_EACH(j) {
+                const V mean = 0.5 * x[i * n + j] + 0.5 * x[j * n + i];
+                x[i * n + j] = mirrored ? mean : x[i * n + j];
+                x[j * n + i] = mirrored ? mean : x[j * n + i];
+              });
+        });
   return trusted(n, rcond, before.most, e.largest);
 }
 

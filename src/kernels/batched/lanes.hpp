@@ -1,6 +1,6 @@
 // Stacks of small real matrices, one matrix per lane of a register: what is done to one is done to as many as there
-// are lanes. Members whose answer is not beyond doubt are marked and left to the careful way; a member's bits depend on
-// its own values only, never on its place or its neighbours. All numbers are computed in double. T: float, double.
+// are lanes. Members whose answer is not beyond doubt are marked and left to the careful way; a member's bits depend
+// on its own values only, never on its place or its neighbours. All numbers are computed in double. T: float, double.
 #pragma once
 #include <cstdint>
 
@@ -33,7 +33,8 @@ void inverse(std::int64_t n, Source<T> a, Range range, T* x, Marks marks);
 // A X = B, X n × columns, columns ≤ kLargest; where A leaves 9 digits. `refined`: and X is corrected once, with a
 // residual in twice the precision, to the last digit or so.
 template <class T>
-void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range range, T* x, bool refined, Marks marks);
+void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range range, T* x, bool refined,
+           Marks marks);
 
 // 1/(‖A‖₁‖A⁻¹‖₁) alone.
 template <class T>
@@ -43,13 +44,14 @@ void condition(std::int64_t n, Source<T> a, Range range, Marks marks);
 template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks);
 
-// A = L Lᵀ of the symmetric part of A, or of the triangle that is read; zeros above, or Lᵀ if `upper`. rcond: the least
-// share of a diagonal element that elimination left, over the largest.
+// A = L Lᵀ of the symmetric part of A, or of the triangle that is read; zeros above, or Lᵀ if `upper`. rcond: the
+// least share of a diagonal element that elimination left, over the largest.
 enum class Reads : std::uint8_t { both, lower, upper };
 template <class T>
 void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks);
 
-// The eigenvalues of the symmetric part, rising, and vectors (columns of v, unless null). Graded matrices are in doubt.
+// The eigenvalues of the symmetric part, rising, and vectors (columns of v, unless null). Graded matrices are in
+// doubt.
 template <class T>
 void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks);
 

@@ -12,8 +12,8 @@ WP_PACK PowerOfTwo power_of(V largest) {
 }
 inline constexpr double kFarBelow = 0x1p-1000, kFarAbove = 0x1p1000;
 
-// A vector x of `count` elements, `row` apart, to βe₁ by H = I − τ v vᵀ, v₀ = 1: v in the place of x but for v₀, whose
-// place keeps x₀. Returns β.
+// A vector x of `count` elements, `row` apart, to βe₁ by H = I − τ v vᵀ, v₀ = 1: v in the place of x but for v₀,
+// whose place keeps x₀. Returns β.
 WP_PACK V reflector(int count, V* x, int row, V& tau) {
   V rest = V{};
   for (int i = 1; i < count; ++i) rest = fma(x[i * row], x[i * row], rest);

@@ -13,7 +13,8 @@ namespace {
 }  // namespace
 
 template <class T>
-void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range range, T* x, bool refined, Marks marks) {
+void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range range, T* x, bool refined,
+           Marks marks) {
   static constexpr decltype(&baseline::solve<T>) all[] = {baseline::solve<T>, avx2::solve<T>, avx512::solve<T>};
   all[static_cast<int>(simd::isa())](static_cast<int>(n), static_cast<int>(columns), a, b, range, x, refined, marks);
 }

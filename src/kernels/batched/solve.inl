@@ -2,7 +2,8 @@
 
 // 1/(‖A‖₁‖A⁻¹‖₁) from the factors, by computing A⁻¹.
 template <class S>
-[[gnu::noinline]] V rcond_by_inverse(S n, const V* factors, const Elimination<S>& e, const LineSums& columns, V* room) {
+[[gnu::noinline]] V rcond_by_inverse(S n, const V* factors, const Elimination<S>& e, const LineSums& columns,
+                                     V* room) {
   invert(n, factors, e, room);
   return rcond_of(columns, column_sums(n, room));
 }
@@ -24,41 +25,47 @@ WP_PACK M sure(S n, const V* factors, const Elimination<S>& e, const LineSums& r
 template <class S>
 WP_PACK LineSums row_sums(S n, const V* a) {
   LineSums out;
-  steps<S>(0, n, WP_EACH(i) {
-    V sum = V{};
-    each<S>(0, n, WP_EACH(j) { sum += magnitude(a[i * n + j]); });
-    out.take(sum);
-  });
+  steps<S>(
+      0, n, WP_EACH(i) {
+        V sum = V{};
+        each<S>(
+            0, n, WP_EACH(j) { sum += magnitude(a[i * n + j]); });
+        out.take(sum);
+      });
   return out;
 }
 
 // Row k of X is exchanged with row pivots[k], as in A.
 template <class S>
 WP_PACK void permute(S n, int columns, const Elimination<S>& e, V* x) {
-  steps<S>(0, n, WP_EACH(k) {
-    steps<S>(k + 1, n, WP_EACH(i) {
-      const M here = e.pivots[k] == i;
-      if (!S::fixed && !any(here)) return;
-      for (int c = 0; c < columns; ++c) exchange(here, x[k * columns + c], x[i * columns + c]);
-    });
-  });
+  steps<S>(
+      0, n, WP_EACH(k) {
+        steps<S>(
+            k + 1, n, WP_EACH(i) {
+              const M here = e.pivots[k] == i;
+              if (!S::fixed && !any(here)) return;
+              for (int c = 0; c < columns; ++c) exchange(here, x[k * columns + c], x[i * columns + c]);
+            });
+      });
 }
 
 // R = B − A X, each element summed in twice the precision.
 template <class S>
 WP_PACK void residual(S n, int columns, const V* a, const V* b, const V* x, V* r) {
-  steps<S>(0, n, WP_EACH(i) {
-    for (int c = 0; c < columns; ++c) {
-      V sum = b[i * columns + c], rest = V{};
-      each<S>(0, n, WP_EACH(j) {
-        const Two<double> product = two_product<double>(a[i * n + j], x[j * columns + c]);
-        const Two<double> next = two_sum<double>(sum, -product.high);
-        sum = next.high;
-        rest += next.low - product.low;
+  steps<S>(
+      0, n, WP_EACH(i) {
+        for (int c = 0; c < columns; ++c) {
+          V sum = b[i * columns + c], rest = V{};
+          each<S>(
+              0, n, WP_EACH(j) {
+                const Two<double> product = two_product<double>(a[i * n + j], x[j * columns + c]);
+                const Two<double> next = two_sum<double>(sum, -product.high);
+                sum = next.high;
+                rest += next.low - product.low;
+              });
+          r[i * columns + c] = sum + rest;
+        }
       });
-      r[i * columns + c] = sum + rest;
-    }
-  });
 }
 
 // Corrections so small that the next one would be below the last digit.
@@ -66,7 +73,8 @@ inline constexpr double kOneIsEnough = 0x1p-27;
 
 // X += A⁻¹(B − A X), and the sum of the sizes of its elements. Where is that the last digit?
 template <class S>
-WP_PACK M correct(S n, int columns, const V* a, const V* factors, const Elimination<S>& e, const V* b, V* x, V* room, V& all) {
+WP_PACK M correct(S n, int columns, const V* a, const V* factors, const Elimination<S>& e, const V* b, V* x, V* room,
+                  V& all) {
   residual(n, columns, a, b, x, room);
   permute(n, columns, e, room);
   columns == 1 ? substitute(n, Fixed<1>{}, factors, room) : substitute(n, Sized{columns}, factors, room);
@@ -74,14 +82,15 @@ WP_PACK M correct(S n, int columns, const V* a, const V* factors, const Eliminat
   all = V{};
   for (int c = 0; c < columns; ++c) {
     V size = V{}, change = V{};
-    each<S>(0, n, WP_EACH(i) {
-      const V d = room[i * columns + c];
-      V& to = x[i * columns + c];
-      to += d;
-      size = larger(magnitude(to), size);
-      change = larger(magnitude(d), change);
-      all += magnitude(to);
-    });
+    each<S>(
+        0, n, WP_EACH(i) {
+          const V d = room[i * columns + c];
+          V& to = x[i * columns + c];
+          to += d;
+          size = larger(magnitude(to), size);
+          change = larger(magnitude(d), change);
+          all += magnitude(to);
+        });
     worst = larger(change - kOneIsEnough * size, worst);
   }
   return worst + 0.0 * all == 0.0;
@@ -123,8 +132,7 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
       V rcond, all;
       M good = solve_block(size, columns, r, refined, rcond, all);
       good &= in_range<T>(all);
-      if (any(good & (rcond < kSurelyWell)))
-        good &= ~(uneven<T>(n, a, first, have, r.a) & (rcond < kSurelyWell));
+      if (any(good & (rcond < kSurelyWell))) good &= ~(uneven<T>(n, a, first, have, r.a) & (rcond < kSurelyWell));
       store<T>(n * columns, r.x, first, have, to);
       mark(good, first, have, marks.redo);
     });

@@ -1,9 +1,10 @@
-// Singular values of a block: V of the eigenvectors of AᵀA brings the columns of B = A V near orthogonality; one-sided
-// Jacobi rotations (Hestenes 1958) complete it to full accuracy in a sweep or two, where from A itself they take six.
+// Singular values of a block: V of the eigenvectors of AᵀA brings the columns of B = A V near orthogonality;
+// one-sided Jacobi rotations (Hestenes 1958) complete it to full accuracy in a sweep or two, where from A itself they
+// take six.
 #include "kernels/batched/tridiagonal.inl"
 
-// Rotates rows p and q of b (and of v) until they are orthogonal; size: the squares of the rows' lengths, of which those
-// up to `least` do not count. Returns where something was done.
+// Rotates rows p and q of b (and of v) until they are orthogonal; size: the squares of the rows' lengths, of which
+// those up to `least` do not count. Returns where something was done.
 template <class S>
 WP_PACK M make_orthogonal(S n, int m, int p, int q, V* b, V* v, V* size, V least) {
   V along = V{};
@@ -19,13 +20,15 @@ WP_PACK M make_orthogonal(S n, int m, int p, int q, V* b, V* v, V* size, V least
   rotation(tangent, V{} + 1.0, length, s, c);
   s = here ? s : V{};
   c = here ? c : V{} + 1.0;
-  const auto turn = [&](V& left, V& right) __attribute__((always_inline)) {
+  const auto turn = [&](V & left, V & right) __attribute__((always_inline)) {
     const V old = left;
     left = fma(c, old, -(s * right));
     right = fma(s, old, c * right);
   };
   for (int k = 0; k < m; ++k) turn(b[p * m + k], b[q * m + k]);
-  if (v) each<S>(0, n, WP_EACH(k) { turn(v[p * n + k], v[q * n + k]); });
+  if (v)
+    each<S>(
+        0, n, WP_EACH(k) { turn(v[p * n + k], v[q * n + k]); });
   size[p] = here ? less(tangent, along, x) : x;
   size[q] = here ? fma(tangent, along, y) : y;
   return here;
@@ -37,7 +40,8 @@ WP_PACK void rotated(S n, int m, const V* a, const V* v, V* b) {
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < m; ++i) {
       V sum = V{};
-      each<S>(0, n, WP_EACH(k) { sum = fma(a[i * n + k], v[j * n + k], sum); });
+      each<S>(
+          0, n, WP_EACH(k) { sum = fma(a[i * n + k], v[j * n + k], sum); });
       b[j * m + i] = sum;
     }
 }
@@ -84,7 +88,8 @@ template <class S>
     measure();
     moving = M{};
     for (int p = 0; p + 1 < columns; ++p)
-      for (int q = p + 1; q < columns; ++q) moving |= make_orthogonal(n, m, p, q, b, vectors ? v : nullptr, size, negligible);
+      for (int q = p + 1; q < columns; ++q)
+        moving |= make_orthogonal(n, m, p, q, b, vectors ? v : nullptr, size, negligible);
   }
   good &= ~moving;
   measure();

@@ -1,5 +1,6 @@
-// Included once per instruction set: eigenvalues of symmetric matrices through tridiagonal form (Householder; implicit
-// QL with Wilkinson's shifts: Martin, Reinsch & Wilkinson 1968; Dubrulle, Martin & Wilkinson 1968), every lane at its own pace.
+// Included once per instruction set: eigenvalues of symmetric matrices through tridiagonal form (Householder;
+// implicit QL with Wilkinson's shifts: Martin, Reinsch & Wilkinson 1968; Dubrulle, Martin & Wilkinson 1968), every
+// lane at its own pace.
 #include "kernels/batched/reflector.inl"
 #include "kernels/batched/symmetric.inl"
 
@@ -100,12 +101,13 @@ WP_PACK void ql_step(S n, int rows, int l, M m, M active, Tridiagonal& t, V* z) 
     p = here ? moved : p;
     if (!z) continue;
     const V turn = here ? sine : V{}, keep = here ? cosine : V{} + 1.0;
-    each<S>(0, n, WP_EACH(k) {
-      V &left = z[i * n + k], &right = z[(i + 1) * n + k];
-      const V old = right;
-      right = fma(turn, left, keep * old);
-      left = fma(keep, left, -(turn * old));
-    });
+    each<S>(
+        0, n, WP_EACH(k) {
+          V &left = z[i * n + k], &right = z[(i + 1) * n + k];
+          const V old = right;
+          right = fma(turn, left, keep * old);
+          left = fma(keep, left, -(turn * old));
+        });
   }
   d[l] = active ? d[l] - p : d[l];
   e[l] = active ? g : e[l];
@@ -146,7 +148,9 @@ WP_PACK void sort(S n, V* d, V* z, V* u = nullptr, int length = 0) {
       if (!any(wrong)) continue;
       moved |= wrong;
       exchange(wrong, d[i], d[i + 1]);
-      if (z) each<S>(0, n, WP_EACH(k) { exchange(wrong, z[i * n + k], z[(i + 1) * n + k]); });
+      if (z)
+        each<S>(
+            0, n, WP_EACH(k) { exchange(wrong, z[i * n + k], z[(i + 1) * n + k]); });
       for (int k = 0; k < length; ++k) exchange(wrong, u[i * length + k], u[(i + 1) * length + k]);
     }
     if (!any(moved)) return;

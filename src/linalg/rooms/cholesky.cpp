@@ -99,9 +99,8 @@ void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnos
   Verdict common;
   common.structure = Structure::symmetric;
   common.method = Method::cholesky;
-  state.verdicts.share(static_cast<std::size_t>(members), common, [rcond](std::int64_t member, Verdict& v) {
-    v.rcond = data_of<const double>(rcond)[member];
-  });
+  state.verdicts.share(static_cast<std::size_t>(members), common,
+                       [rcond](std::int64_t member, Verdict& v) { v.rcond = data_of<const double>(rcond)[member]; });
   if (doubtful.empty()) return measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
   const Dims rest{static_cast<std::int64_t>(doubtful.size())};
   const Tensor factors = Tensor::adopt(detail::make_node(f64, {rest[0], n, n}));
@@ -129,8 +128,7 @@ void forward(Call& c) {
   } else {
     Result out(c.out[0], work);
     asymmetry.resize(state->verdicts.size());
-    with_float(work,
-               [&]<class T>(T) { run<T>(a, state->batch, wanted, state->verdicts, out.data<T>(), asymmetry); });
+    with_float(work, [&]<class T>(T) { run<T>(a, state->batch, wanted, state->verdicts, out.data<T>(), asymmetry); });
     out.finish();
   }
   report_asymmetry(c, asymmetry, c.in[0].dtype(), which);

@@ -75,7 +75,8 @@ void run_small(const Tensor& a, const Tensor& first, const Tensor* log, Diagnosi
                        system_detail(a, state.batch, {}, static_cast<double>(n)));
   if (doubtful.empty()) return;
   const Dims rest{static_cast<std::int64_t>(doubtful.size())};
-  const Tensor values = Tensor::adopt(detail::make_node(f64, rest)), logs = Tensor::adopt(detail::make_node(f64, rest));
+  const Tensor values = Tensor::adopt(detail::make_node(f64, rest)),
+               logs = Tensor::adopt(detail::make_node(f64, rest));
   Verdicts verdicts;
   verdicts.resize(doubtful.size());
   run<double>(members_of(a, state.batch, doubtful, f64), nullptr, rest, verdicts, data_of<double>(values),

@@ -56,8 +56,8 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
 // Through lanes; members in doubt, which are returned, as a stack of their own. `which`: the members of which
 // `asymmetry` tells.
 template <class T>
-std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensor& values, const Tensor* vectors,
-                                    Diagnosis::State& state, std::vector<double>& asymmetry,
+std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensor& values,
+                                    const Tensor* vectors, Diagnosis::State& state, std::vector<double>& asymmetry,
                                     std::vector<std::int64_t>& which, std::vector<Bounds>& bounds) {
   const std::int64_t n = a.shape().back(), members = count_of(state.batch);
   const LaneStack<T> stack(a, state.batch);
@@ -113,8 +113,8 @@ void forward(Call& c) {
     Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
     with_float(work, [&]<class T>(T) {
       using R = typename kernels::RealOf<T>::type;
-      run<T>(a, state->batch, wanted, state->verdicts, values.data<R>(), both ? vectors.data<T>() : nullptr, asymmetry,
-             bounds);
+      run<T>(a, state->batch, wanted, state->verdicts, values.data<R>(), both ? vectors.data<T>() : nullptr,
+             asymmetry, bounds);
     });
     values.finish();
     if (both) vectors.finish();

@@ -97,9 +97,7 @@ void forward(Call& c) {
   } else {
     Result q(c.out[0], work), r(c.out[1], work);
     auto* const order = pivoted ? data_of<std::int64_t>(c.out[2]) : nullptr;
-    with_float(work, [&]<class T>(T) {
-      run<T>(s, a, state->verdicts, q.data<T>(), r.data<T>(), width, order);
-    });
+    with_float(work, [&]<class T>(T) { run<T>(s, a, state->verdicts, q.data<T>(), r.data<T>(), width, order); });
     q.finish();
     r.finish();
   }

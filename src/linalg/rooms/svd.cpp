@@ -114,9 +114,10 @@ std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Diagn
   const Tensor sigma = room(values), u = vectors ? room(out[0]) : Tensor(), vh = vectors ? room(out[2]) : Tensor();
   Verdicts verdicts;
   verdicts.resize(doubtful.size());
-  run<double>(rest, members_of(a, s.batch, doubtful, f64), verdicts, parts, false,
-              {vectors ? data_of<double>(u) : nullptr, data_of<double>(sigma), vectors ? data_of<double>(vh) : nullptr},
-              bounds);
+  run<double>(
+      rest, members_of(a, s.batch, doubtful, f64), verdicts, parts, false,
+      {vectors ? data_of<double>(u) : nullptr, data_of<double>(sigma), vectors ? data_of<double>(vh) : nullptr},
+      bounds);
   put_members(sigma, doubtful, s.k, values);
   if (vectors) {
     put_members(u, doubtful, s.m * s.k, out[0]);
