@@ -91,7 +91,8 @@ Run eigen(const std::string& op, Stack<T>& s) {
       return d##name##_;                    \
   }
 WP_PICK(getrf)
-WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
+WP_PICK(getri)
+WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
 #undef WP_PICK
 
     template <class T>
