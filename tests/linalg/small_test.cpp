@@ -164,14 +164,16 @@ TEST(SmallStacks, OfAnyLayoutGiveTheSameBits) {
     };
     same(f.call(matrix_transpose(packed(matrix_transpose(a), f64))), {12}, "column-major");
     same(f.call(reshape(a, {3, 4, 5, 5})), {3, 4}, "two axes");
-    const Tensor turned = permute_dims(packed(permute_dims(reshape(a, {3, 4, 5, 5}), {1, 0, 2, 3}), f64), {1, 0, 2, 3});
+    const Tensor turned =
+        permute_dims(packed(permute_dims(reshape(a, {3, 4, 5, 5}), {1, 0, 2, 3}), f64), {1, 0, 2, 3});
     same(f.call(turned), {3, 4}, "axes in another order");
     const Tensor wide = concat({a, a}, {.axis = 2});
     same(f.call(wide[{ellipsis, slice(0, 5)}]), {12}, "rows with gaps");
   }
 }
 
-// ---- errors beside those of a loop over LAPACK ---------------------------------------------------------------------
+// ---- errors beside those of a loop over LAPACK
+// ---------------------------------------------------------------------
 extern "C" {
 void dgetrf_(const int*, const int*, double*, const int*, int*, int*);
 void dgetri_(const int*, double*, const int*, const int*, double*, const int*, int*);
@@ -304,7 +306,8 @@ Residuals residuals(int m, int n, const double* a, const double* left, const dou
       long double u = p == q ? -1 : 0, v = u;
       for (int i = 0; i < m; ++i) u += static_cast<long double>(left[i * k + p]) * left[i * k + q];
       for (int i = 0; i < n; ++i) v += static_cast<long double>(r(i, p)) * r(i, q);
-      out.orthogonality = std::max({out.orthogonality, static_cast<double>(std::fabs(u)), static_cast<double>(std::fabs(v))});
+      out.orthogonality =
+          std::max({out.orthogonality, static_cast<double>(std::fabs(u)), static_cast<double>(std::fabs(v))});
     }
   return out;
 }
@@ -320,8 +323,7 @@ TEST(SmallStacks, DecompositionsAreAtMostTwiceAsWrongAsThoseOfLapack) {
         members.push_back(of_kind(kind, n, g));
         auto& a = members.back();
         for (int r = 0; r < n; ++r)
-          for (int c = 0; c < r; ++c)
-            a[static_cast<std::size_t>(r * n + c)] = a[static_cast<std::size_t>(c * n + r)];
+          for (int c = 0; c < r; ++c) a[static_cast<std::size_t>(r * n + c)] = a[static_cast<std::size_t>(c * n + r)];
       }
       const Tensor a = stack_of(n, n, members, f64);
       const auto e = linalg::eigh(a);
@@ -350,7 +352,8 @@ TEST(SmallStacks, DecompositionsAreAtMostTwiceAsWrongAsThoseOfLapack) {
         take(their_svd, residuals(n, n, m, u.data(), w.data(), v.data(), true));
       }
       const auto compare = [&](const Residuals& ours, const Residuals& theirs, const char* what) {
-        EXPECT_LE(std::sqrt(ours.orthogonality), 2 * std::sqrt(theirs.orthogonality)) << what << " " << kind << " " << n;
+        EXPECT_LE(std::sqrt(ours.orthogonality), 2 * std::sqrt(theirs.orthogonality))
+            << what << " " << kind << " " << n;
         if (tiny) return;
         EXPECT_LE(std::sqrt(ours.product), 2 * std::sqrt(theirs.product)) << what << " " << kind << " " << n;
       };
@@ -359,7 +362,8 @@ TEST(SmallStacks, DecompositionsAreAtMostTwiceAsWrongAsThoseOfLapack) {
     }
 }
 
-// ---- verdicts ------------------------------------------------------------------------------------------------------
+// ---- verdicts
+// ------------------------------------------------------------------------------------------------------
 TEST(SmallStacks, NameTheSingularMemberAndKeepTheOthers) {
   std::mt19937_64 g(5);
   std::vector<std::vector<double>> members;
@@ -384,10 +388,11 @@ TEST(SmallStacks, NameTheSingularMemberAndKeepTheOthers) {
 
 // rcond is 1/(‖A‖₁‖A⁻¹‖₁), digits and structure are those of the member, whichever way it went.
 TEST(SmallStacks, EveryMemberHasItsOwnDiagnosis) {
-  const Tensor a = Tensor::from(std::vector<double>{4, 1, 1, 3, 2, 0, 0, 8, 1, 2, 3, 4, 1, 1, 1, 1 + 1e-13}, {4, 2, 2});
+  const Tensor a =
+      Tensor::from(std::vector<double>{4, 1, 1, 3, 2, 0, 0, 8, 1, 2, 3, 4, 1, 1, 1, 1 + 1e-13}, {4, 2, 2});
   for (const bool solve : {false, true}) {
-    const linalg::Diagnosis d = solve ? linalg::diagnosed::solve(a, Tensor{1.0, 2.0}).diagnosis
-                                      : linalg::diagnosed::inv(a).diagnosis;
+    const linalg::Diagnosis d =
+        solve ? linalg::diagnosed::solve(a, Tensor{1.0, 2.0}).diagnosis : linalg::diagnosed::inv(a).diagnosis;
     EXPECT_NEAR(d[0].rcond, 11.0 / 5 / 5, 1e-15);
     EXPECT_NEAR(d[2].rcond, 1.0 / (6 * 3.5), 1e-15);
     EXPECT_EQ(d[0].structure, "positive definite");
@@ -405,7 +410,8 @@ TEST(SmallStacks, OfMatricesInOtherUnitsAreNotRefused) {
   for (int i = 0; i < 200; ++i) {
     members.push_back(draw(4, 4, Want::any, g));
     for (int r = 0; r < 4; ++r)
-      for (int c = 0; c < 4; ++c) members.back()[static_cast<std::size_t>(4 * r + c)] *= std::pow(10.0, 30 * r - 20 * c);
+      for (int c = 0; c < 4; ++c)
+        members.back()[static_cast<std::size_t>(4 * r + c)] *= std::pow(10.0, 30 * r - 20 * c);
   }
   const auto d = linalg::diagnosed::inv(stack_of(4, 4, members, f64)).diagnosis;
   EXPECT_TRUE(d.ok());
@@ -416,14 +422,46 @@ TEST(SmallStacks, OfF32AreRightToF32) {
   std::vector<std::vector<double>> members;
   for (int i = 0; i < 500; ++i) {
     members.push_back(draw(4, 4, Want::any, g));
-    for (int c = 0; c < 4; ++c) members.back()[static_cast<std::size_t>(12 + c)] = members.back()[static_cast<std::size_t>(c)] * (1 + 1e-5 * c);
+    for (int c = 0; c < 4; ++c)
+      members.back()[static_cast<std::size_t>(12 + c)] = members.back()[static_cast<std::size_t>(c)] * (1 + 1e-5 * c);
     for (double& v : members.back()) v = static_cast<double>(static_cast<float>(v));
   }
   const Tensor x = linalg::diagnosed::inv(stack_of(4, 4, members, f32)).value;
   for (int i = 0; i < 500; ++i) {
     std::vector<double> got;
-    for (int e = 0; e < 16; ++e) got.push_back(static_cast<double>(reinterpret_cast<const float*>(x.node()->data)[16 * i + e]));
+    for (int e = 0; e < 16; ++e)
+      got.push_back(static_cast<double>(reinterpret_cast<const float*>(x.node()->data)[16 * i + e]));
     EXPECT_LT(error_of(exact_inverse(4, members[static_cast<std::size_t>(i)]), got.data()), 1e-6);
+  }
+}
+
+// Couplings between blocks that are so small that their squares are denormal, or nothing.
+TEST(SmallStacks, WithElementsWhoseSquaresUnderflowHaveOrthogonalVectors) {
+  std::mt19937 g(4);
+  std::normal_distribution<double> normal;
+  const auto apart = [](const Tensor& x, const Tensor& y) { return max(abs(x - y)).item<double>(); };
+  const auto from_one = [&](const Tensor& q) { return apart(matmul(matrix_transpose(q), q), eye(q.shape(-1))); };
+  for (int t = 0; t < 200; ++t) {
+    const std::int64_t n = 2 + t % 7, m = n + t % 3;
+    const int power = -400 - static_cast<int>(g() % 200);
+    std::vector<double> h(static_cast<std::size_t>(n * n)), a(static_cast<std::size_t>(m * n));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j <= i; ++j) {
+        const bool same = (i < (n + 1) / 2) == (j < (n + 1) / 2);
+        h[static_cast<std::size_t>(i * n + j)] = h[static_cast<std::size_t>(j * n + i)] =
+            std::ldexp(normal(g), same ? 0 : power);
+      }
+    for (std::int64_t e = 0; e < m * n; ++e)
+      a[static_cast<std::size_t>(e)] = std::ldexp(normal(g), e % n == 0 ? 0 : power / static_cast<int>(1 + e % n));
+    const Tensor H = Tensor::from(h, {n, n}), A = Tensor::from(a, {m, n});
+    const auto e = linalg::eigh(H);
+    EXPECT_LE(from_one(e.eigenvectors), 1e-14) << H;
+    EXPECT_LE(apart(matmul(H, e.eigenvectors), e.eigenvectors * e.eigenvalues), 1e-13) << H;
+    EXPECT_LE(apart(linalg::eigvalsh(H), e.eigenvalues), 1e-13) << H;
+    const auto f = linalg::svd(A, {.full_matrices = false});
+    EXPECT_LE(std::max(from_one(f.U), from_one(matrix_transpose(f.Vh))), 1e-13) << A;
+    EXPECT_LE(apart(matmul(f.U * f.S, f.Vh), A), 1e-13) << A;
+    EXPECT_LE(apart(linalg::svdvals(A), f.S), 1e-13) << A;
   }
 }
 
