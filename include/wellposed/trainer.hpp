@@ -4,10 +4,12 @@
 //   }, {.epochs = 20, .checkpoint = "run.safetensors", .summaries = "runs/1", .watch_every = 10});
 //   trainer.fit(train, validation);
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -142,8 +144,11 @@ class Trainer {
   } at_;
   NamedTensors best_;  // parameters of the best epoch
   double last_loss_ = 0;
-  std::set<std::string> logged_;  // "code op place" of findings in the log: each once
-  bool told_checkpoint_ = false;  // that it cannot be written
+  // Findings are told by any thread, the log's writer among them.
+  std::mutex logging_;
+  std::set<std::string> logged_;            // "code op place": each once
+  std::atomic<std::int64_t> logged_at_{0};  // the step
+  bool told_checkpoint_ = false;            // that it cannot be written
 };
 
 }  // namespace nn

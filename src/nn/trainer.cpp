@@ -118,6 +118,7 @@ void Trainer::rehearse(const Batch& batch, const random::State& begin) const {
 bool Trainer::step(const Batch& batch, Where where) {
   where_ = where;
   set_step(at_.step);
+  logged_at_ = at_.step;
   const random::State begin = model_.random().state();
   std::optional<Trace> trace;
   const auto run = [&] {
@@ -147,8 +148,12 @@ bool Trainer::step(const Batch& batch, Where where) {
 }
 
 void Trainer::log_finding(const Finding& f) {
-  if (f.severity != Severity::note && logged_.insert(say(f.code, ' ', f.op, ' ', f.place.text())).second)
-    writer_->text("findings", f.text(), {at_.step, false});
+  if (f.severity == Severity::note) return;
+  {
+    const std::lock_guard lock(logging_);  // not while it is written: that may be a finding too
+    if (!logged_.insert(say(f.code, ' ', f.op, ' ', f.place.text())).second) return;
+  }
+  writer_->text("findings", f.text(), {logged_at_, false});
 }
 
 // A full disk costs the checkpoint, not the training.
