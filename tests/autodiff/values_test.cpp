@@ -165,4 +165,40 @@ TEST(PowerGradient, SecondDerivativesOfNegativePowersAreThoseOfProductsOfInverse
     }
   }
 }
+
+// Few digits are left of single values beside close ones, of logarithms and reciprocals of small ones, and of what
+// divides by a small pivot twice.
+TEST(ValueGradient, SaysWhatIsLost) {
+  Draw d(9);
+  const auto codes = [](const Answer& a) {
+    std::string all;
+    for (const Finding& x : a.findings) all += x.code;
+    return all;
+  };
+  const Function largest = [](const Tensor&x) { return la::svd(x).S.at(0); },
+                 largest_value = [](const Tensor&x) { return la::eigvalsh(x).at(2); },
+                 norm = [](const Tensor&x) { return la::matrix_norm(x, {.ord = 2}); },
+                 condition = [](const Tensor&x) { return log(la::cond(x)); },
+                 logs = [](const Tensor&x) { return sum(log(la::svd(x).S)); },
+                 log_values = [](const Tensor&x) { return sum(log(la::eigvalsh(x))); },
+                 part = [](const Tensor&x) { return sum(la::low_rank(x, 1)); };
+  for (const double gap : {1e-3, 1e-6, 1e-8, 1e-11}) {
+    const std::string told = gap < 1e-10 ? "WP-GRD-008" : "";
+    const Tensor A = d.with_values(3, 3, {2 + gap, 2, 1}), H = d.with_eigenvalues({1, 2, 2 + gap});
+    EXPECT_EQ(codes(slope(largest, A)), told) << gap;
+    EXPECT_EQ(codes(slope(largest_value, H)), told) << gap;
+    EXPECT_EQ(codes(slope(norm, A)), told) << gap;
+    EXPECT_EQ(codes(slope(part, A)), told) << gap;
+  }
+  for (const double least : {1e-3, 1e-6, 1e-8, 1e-11}) {
+    const std::string told = least < 1e-10 ? "WP-GRD-012" : "";
+    const Tensor A = d.with_values(3, 3, {2, 1, least}), H = d.with_eigenvalues({least, 1, 2});
+    EXPECT_EQ(codes(slope(logs, A)), told) << least;
+    EXPECT_EQ(codes(slope(log_values, H)), told) << least;
+    EXPECT_EQ(codes(slope(condition, A)), told) << least;
+    const Function squares = [](const Tensor& x) { return sum(square(la::qr(x).R)); };
+    EXPECT_EQ(codes(slope(squares, A)), "") << least;
+    EXPECT_EQ(codes(directed(squares, A, d.normal({3, 3}))), least < 1e-7 ? "WP-GRD-012" : "") << least;
+  }
+}
 }  // namespace

@@ -13,12 +13,13 @@ WP_PACK PowerOfTwo power_of(V largest) {
 inline constexpr double kFarBelow = 0x1p-1000, kFarAbove = 0x1p1000;
 
 // A vector x of `count` elements, `row` apart, to βe₁ by H = I − τ v vᵀ, v₀ = 1: v in the place of x but for v₀,
-// whose place keeps x₀. Returns β.
+// whose place keeps x₀. Returns β. Elements whose squares lose digits to underflow are dropped: matrices come here
+// scaled to 1, and H would not be orthogonal.
 WP_PACK V reflector(int count, V* x, int row, V& tau) {
   V rest = V{};
   for (int i = 1; i < count; ++i) rest = fma(x[i * row], x[i * row], rest);
   const V head = x[0], size = square_root(fma(head, head, rest));
-  const M none = rest == 0.0;
+  const M none = rest < 0x1p-960;
   const V beta = none ? head : with_sign<double>(size, -head);
   tau = none ? V{} : (beta - head) / beta;
   const V scale = none ? V{} : 1.0 / (head - beta);
