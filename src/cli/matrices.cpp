@@ -193,6 +193,7 @@ int deliver(const Report& r, const Outputs& o, bool always) {
     json out = {
         {"schema_version", 1}, {"command", r.command}, {"file", r.matrix.file}, {"verdict", good ? "ok" : "look"}};
     out["shape"] = std::vector<std::int64_t>(r.matrix.values.shape().begin(), r.matrix.values.shape().end());
+    if (r.extra.is_object()) out.update(r.extra);
     if (r.value.defined() && o.out.empty()) out["value"] = nested(r.value);
     if (r.sigma.defined()) out["singular_values"] = nested(r.sigma);
     out["diagnosis"] = json::parse(r.diagnosis.json());

@@ -41,6 +41,7 @@ struct Report {
   Tensor sigma;          // singular values of the member shown, or undefined
   double threshold = 0;  // that they are compared with
   std::vector<plot::Chart> charts;
+  json extra = nullptr;  // more fields of the JSON, or null
 };
 // Data to stdout (or --out), words to stderr; with `always` the report is what was asked for and goes to stdout.
 // Returns the exit code: 1 when the diagnosis has something to say.
