@@ -48,7 +48,7 @@ int run(const std::function<int()>& program);
 // Ranks as rows × columns. Rank r is in row r / columns.
 class Grid {
  public:
-  Grid();                                           // as square as the number of ranks allows, not taller than wide
+  Grid();  // as square as the number of ranks allows, not taller than wide
   Grid(int rows, int columns, Where where = Where::current());  // ArgumentError unless rows·columns = size()
   int rows() const noexcept;
   int columns() const noexcept;
@@ -86,9 +86,10 @@ class Matrix {
   static Matrix from(const Tensor& whole, const Layout& layout = {}, Where where = Where::current());
   // Element (i, j) is f(i, j), called by the rank that holds it.
   static Matrix generate(std::int64_t rows, std::int64_t columns, DType dtype,
-                         const std::function<complex128(std::int64_t i, std::int64_t j)>& f, const Layout& layout = {},
+                         const std::function<complex128(std::int64_t i, std::int64_t j)>& f,
+                         const Layout& layout = {}, Where where = Where::current());
+  static Matrix identity(std::int64_t n, DType dtype = f64, const Layout& layout = {},
                          Where where = Where::current());
-  static Matrix identity(std::int64_t n, DType dtype = f64, const Layout& layout = {}, Where where = Where::current());
   // From what each rank holds, [local_rows(), local_columns()] as a matrix of this shape has it there.
   static Matrix from_local(const Tensor& local, std::int64_t rows, std::int64_t columns, const Layout& layout = {},
                            Where where = Where::current());
@@ -168,7 +169,7 @@ struct DecomposeOptions {
 };
 Matrix cholesky(const Matrix& a, const CholeskyOptions& options = {}, Where where = Where::current());
 LuResult lu(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());
-QrResult qr(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());  // thin
+QrResult qr(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());    // thin
 SvdResult svd(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());  // thin
 Tensor svdvals(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());
 EighResult eigh(const Matrix& a, const EighOptions& options = {}, Where where = Where::current());

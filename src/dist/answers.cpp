@@ -27,7 +27,8 @@ bool System<T>::magnify(std::int64_t columns, bool adjoint, std::vector<double>&
     for (std::int64_t k = 0; k < n_; ++k)
       for (std::int64_t c = 0; c < columns; ++c)
         out[static_cast<std::size_t>(i * columns + c)] +=
-            size_of_number(inverse[static_cast<std::size_t>(i * n_ + k)]) * v[static_cast<std::size_t>(k * columns + c)];
+            size_of_number(inverse[static_cast<std::size_t>(i * n_ + k)]) *
+            v[static_cast<std::size_t>(k * columns + c)];
   v = std::move(out);
   return true;
 }
@@ -123,8 +124,8 @@ Verdict System<T>::inverse(Matrix& x) {
     x = make_like(a_);
     return verdict_;
   }
-  const bool plain = verdict_.method == Method::lu || verdict_.method == Method::cholesky ||
-                     verdict_.method == Method::substitution;
+  const bool plain =
+      verdict_.method == Method::lu || verdict_.method == Method::cholesky || verdict_.method == Method::substitution;
   if (!plain || zero_pivot_ || !rows_.empty() || linalg::refinement_pays<T>(options_, false, verdict_)) {
     Matrix unit = make_like(a_);
     local<T>(unit).each([](std::int64_t i, std::int64_t j, T& v) { v = T(i == j ? 1 : 0); });
@@ -228,9 +229,9 @@ typename System<T>::Reason System<T>::explain() {
   return reason;
 }
 
-#define WP_INSTANTIATE(T)                                             \
-  template Verdict System<T>::solve(const Matrix&, Matrix&, bool);    \
-  template Verdict System<T>::inverse(Matrix&);                       \
+#define WP_INSTANTIATE(T)                                          \
+  template Verdict System<T>::solve(const Matrix&, Matrix&, bool); \
+  template Verdict System<T>::inverse(Matrix&);                    \
   template typename System<T>::Reason System<T>::explain();
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

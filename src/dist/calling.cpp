@@ -19,8 +19,9 @@ namespace wp::dist {
 
 Options system_options(const SolveOptions& o) {
   if (o.out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
-  const Attr attrs[] = {Attr(o.if_ill),  Attr(o.ridge),      Attr(o.noise), Attr(o.shift),    Attr(o.assume), Attr(o.refine),
-                        Attr(o.certify), Attr(o.min_digits), Attr(o.names), Attr(o.accuracy), Attr(o.method)};
+  const Attr attrs[] = {Attr(o.if_ill), Attr(o.ridge),    Attr(o.noise),   Attr(o.shift),
+                        Attr(o.assume), Attr(o.refine),   Attr(o.certify), Attr(o.min_digits),
+                        Attr(o.names),  Attr(o.accuracy), Attr(o.method)};
   const Place place;
   const Call c(op_linalg_solve, Inputs(nullptr, 0), attrs, place);
   check_arguments(c);
@@ -52,10 +53,8 @@ std::string options_text(const SolveOptions& o) {
 }
 
 Policy policy_of(std::string_view if_ill) {
-  for (const auto& [name, policy] : {std::pair{"raise", Policy::raise},
-                                     {"warn", Policy::warn},
-                                     {"nan", Policy::nan},
-                                     {"ignore", Policy::ignore}})
+  for (const auto& [name, policy] :
+       {std::pair{"raise", Policy::raise}, {"warn", Policy::warn}, {"nan", Policy::nan}, {"ignore", Policy::ignore}})
     if (if_ill == name) return policy;
   refuse<ArgumentError>("WP-ARG-001",
                         say("attribute if_ill must be one of 'raise', 'warn', 'nan', 'ignore'; got '", if_ill, "'."));
@@ -97,7 +96,8 @@ void act(const linalg::Diagnosis& d, Policy policy, std::string_view advice) {
 void fill_nan(const Matrix& x) {
   linalg::with_float(x.dtype(), [&]<class T>(T) {
     const Local<T> l = local<T>(x);
-    std::fill_n(l.data, l.rows() * l.columns(), T(std::numeric_limits<typename kernels::RealOf<T>::type>::quiet_NaN()));
+    std::fill_n(l.data, l.rows() * l.columns(),
+                T(std::numeric_limits<typename kernels::RealOf<T>::type>::quiet_NaN()));
   });
 }
 
@@ -189,15 +189,37 @@ Matrix taped(std::string_view name, const Many& in, const std::function<Matrix(c
 Tensor taped_number(std::string_view name, const Many& in, const std::function<Tensor(const Many&)>& forward,
                     const std::function<Many(const Many&, const Tensor&, const Tensor&)>& vjp, const Place& place) {
   if (!context().listeners) return forward(in);
-  CustomOp op{.name = std::string(name),
-              .forward =
-                  [=](const std::vector<Tensor>& t) { return std::vector<Tensor>{forward(with_storages(in, t))}; },
-              .vjp =
-                  [=](const std::vector<Tensor>& t, const std::vector<Tensor>& y, const std::vector<Tensor>& g) {
-                    const Stage stage(say(name, " (derivative)"), place);
-                    return storages(vjp(with_storages(in, t), y[0], g[0]));
-                  }};
+  CustomOp op{
+      .name = std::string(name),
+      .forward = [=](const std::vector<Tensor>& t) { return std::vector<Tensor>{forward(with_storages(in, t))}; },
+      .vjp =
+          [=](const std::vector<Tensor>& t, const std::vector<Tensor>& y, const std::vector<Tensor>& g) {
+            const Stage stage(say(name, " (derivative)"), place);
+            return storages(vjp(with_storages(in, t), y[0], g[0]));
+          }};
   return custom_op(std::move(op), nowhere())(storages(in))[0];
+}
+
+Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function<Tensor(const Matrix&)>& forward,
+                    const std::function<Matrix(const Matrix&, const Tensor&)>& vjp, const Place& place) {
+  return taped_number(
+      name, {in}, [=](const Many& m) { return forward(m[0]); },
+      [=](const Many& m, const Tensor&, const Tensor& g) -> Many { return {vjp(m[0], g)}; }, place);
+}
+
+void without_rule(std::string_view name, const Many& in, const std::vector<Tensor*>& tensors,
+                  const std::vector<Matrix*>& matrices) {
+  if (!context().listeners) return;
+  std::vector<Tensor> all;
+  for (const Tensor* t : tensors) all.push_back(*t);
+  for (const Matrix* m : matrices) all.push_back(m->state().storage);
+  const CustomOp op{.name = std::string(name),
+                    .forward = [all](const std::vector<Tensor>&) { return all; },
+                    .no_derivative = "distributed decompositions have none; gather the matrix and use linalg."};
+  const std::vector<Tensor> seen = custom_op(op, nowhere())(storages(in));
+  std::size_t at = 0;
+  for (Tensor* t : tensors) *t = seen[at++];
+  for (Matrix* m : matrices) *m = with_storage(*m, seen[at++]);
 }
 
 }  // namespace wp::dist

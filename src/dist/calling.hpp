@@ -40,4 +40,11 @@ Tensor taped_number(std::string_view name, const Many& in, const std::function<T
                     const std::function<Many(const Many& in, const Tensor& out, const Tensor& g)>& vjp,
                     const Place& place);
 
+// The same for a tensor that is the same on every rank, of one matrix.
+Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function<Tensor(const Matrix&)>& forward,
+                    const std::function<Matrix(const Matrix& in, const Tensor& g)>& vjp, const Place& place);
+// Results (matrices' storages, tensors) whose derivative is not there: a tape that is asked for it says so.
+void without_rule(std::string_view name, const Many& in, const std::vector<Tensor*>& tensors,
+                  const std::vector<Matrix*>& matrices);
+
 }  // namespace wp::dist

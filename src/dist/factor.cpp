@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "dist/calling.hpp"
 #include "dist/hermitian.hpp"
+#include "dist/kept.hpp"
 #include "dist/products.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
@@ -80,29 +81,42 @@ Verdict cholesky_in_place(const Matrix& a) {
   return v;
 }
 
-// Φ(M): the lower triangle with half the diagonal.
-template <class T>
-void halve(const Matrix& m) {
-  local<T>(m).each([](std::int64_t i, std::int64_t j, T& v) {
-    if (i < j) v = T(0);
-    if (i == j) v = T(static_cast<typename kernels::RealOf<T>::type>(0.5 * static_cast<double>(std::real(v))));
-  });
+// Φ(M): the lower triangle with half the (real) diagonal. Its own adjoint.
+Matrix halved(const Matrix& m, const Place& place) {
+  return taped(
+      "dist.halve", {m},
+      [](const Many& in) {
+        Matrix out = copy_of(in[0]);
+        linalg::with_float(out.dtype(), [&]<class T>(T) {
+          local<T>(out).each([](std::int64_t i, std::int64_t j, T& v) {
+            if (i < j) v = T(0);
+            if (i == j)
+              v = T(static_cast<typename kernels::RealOf<T>::type>(0.5 * static_cast<double>(std::real(v))));
+          });
+        });
+        return out;
+      },
+      [place](const Many&, const Matrix&, const Matrix& g) -> Many { return {halved(g, place)}; }, place);
 }
+
+struct KeptTriangle final : Kept {
+  Matrix l;
+  Matrix solve(const Matrix& b, bool adjoint) override {
+    Matrix x = copy_of(b);
+    linalg::with_float(l.dtype(), [&]<class T>(T) {
+      scalapack::trtrs<T>(false, adjoint, false, local<T>(l), local<T>(x), l.rows());
+    });
+    return x;
+  }
+};
 
 // Ā = L⁻ᴴ Φ(Lᴴ L̄) L⁻¹, its Hermitian part (Murray 2016, §3).
 Matrix cholesky_cotangent(const Matrix& l, const Matrix& g, const Place& place) {
-  if (context().listeners)
-    refuse<GradientError>("WP-GRD-001", "there is no second derivative of a distributed Cholesky factor.",
-                          "Bring the matrix to one machine (gather).");
-  Matrix p = product(1, l, true, g, false, place);
-  return linalg::with_float(l.dtype(), [&]<class T>(T) {
-    halve<T>(p);
-    scalapack::trtrs<T>(false, true, false, local<T>(l), local<T>(p), l.rows());  // L⁻ᴴ Φ
-    Matrix turned = make_like(p);
-    scalapack::transpose<T>(true, local<T>(p), local<T>(turned));                 // Φᴴ L⁻¹ …
-    scalapack::trtrs<T>(false, true, false, local<T>(l), local<T>(turned), l.rows());
-    return hermitian_part(turned, std::nullopt).matrix;
-  });
+  auto kept = std::make_shared<KeptTriangle>();
+  kept->l = l;
+  const Matrix p = solve_with(kept, l, halved(product(1, l, true, g, false, place), place), true, place);
+  const Matrix s = solve_with(kept, l, p.adjoint(), true, place);
+  return combined(0.5, s, 0.5, s.adjoint(), place);
 }
 
 }  // namespace
@@ -177,11 +191,10 @@ Matrix cholesky(const Matrix& a, const CholeskyOptions& o, Where where) {
       return h.matrix;
     });
   };
-  const Matrix l = taped("dist.cholesky", {a}, lower,
-                         [=](const Many&, const Matrix& y, const Matrix& g) -> Many {
-                           return {cholesky_cotangent(y, g, place)};
-                         },
-                         place);
+  const Matrix l = taped(
+      "dist.cholesky", {a}, lower,
+      [=](const Many&, const Matrix& y, const Matrix& g) -> Many { return {cholesky_cotangent(y, g, place)}; },
+      place);
   return upper ? l.adjoint(where) : l;
 }
 
@@ -207,7 +220,7 @@ Tensor logdet(const Matrix& a, const LogdetOptions& o, Where where) {
           linalg::with_float(a.dtype(), [&]<class T>(T) {
             const Verdict v = cholesky_in_place<T>(h.matrix);
             act(linalg::Diagnosis(new_state("logdet", v)), policy,
-                        "Use slogdet, or add a small multiple of the identity.");
+                "Use slogdet, or add a small multiple of the identity.");
             if (v.status != Status::ok) return;
             double own = 0;
             local<T>(h.matrix).each([&](std::int64_t i, std::int64_t j, const T& e) {
@@ -265,6 +278,7 @@ LuResult lu(const Matrix& a, const DecomposeOptions& o, Where where) {
       std::swap(out.order[static_cast<std::size_t>(i)],
                 out.order[static_cast<std::size_t>(swaps[static_cast<std::size_t>(i)] - 1)]);
   });
+  without_rule("dist.lu", {a}, {}, {&out.L, &out.U});
   return out;
 }
 
@@ -289,6 +303,7 @@ QrResult qr(const Matrix& a, const DecomposeOptions& o, Where where) {
     out.Q = corner<T>(f, a.rows(), k);
     if (k > 0) scalapack::make_q<T>(k, local<T>(out.Q), tau);
   });
+  without_rule("dist.qr", {a}, {}, {&out.Q, &out.R});
   return out;
 }
 

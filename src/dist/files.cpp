@@ -27,7 +27,7 @@ std::string shape_text(const Dims& shape) {
 
 // All ranks in one column: each has consecutive lines (rows of a file in C order, columns in Fortran order).
 struct Lines {
-  Axis axis;           // over the lines
+  Axis axis;            // over the lines
   std::int64_t length;  // elements of a line
   Lines(std::int64_t count, std::int64_t its_length) : length(its_length) {
     axis = {count, std::max<std::int64_t>(1, (count + size() - 1) / size()), size(), rank()};
@@ -74,7 +74,8 @@ DType stored_dtype(const io::Stored& s, const LoadMatrixOptions& o, const std::s
 
 void check_shape(const io::Stored& s, const LoadMatrixOptions& o, const std::string& path) {
   if (s.shape.size() != 1 && s.shape.size() != 2)
-    refuse<ShapeError>("WP-SHP-016", say("'", path, "' holds ", shape_text(s.shape), "; a matrix or a vector is needed."));
+    refuse<ShapeError>("WP-SHP-016",
+                       say("'", path, "' holds ", shape_text(s.shape), "; a matrix or a vector is needed."));
   if (o.shape && *o.shape != s.shape)
     refuse<ShapeError>("WP-MPI-008", say("'", path, "' was promised to be ", shape_text(*o.shape), "; it holds ",
                                          shape_text(s.shape), ". Nothing was read."));
@@ -122,7 +123,8 @@ Matrix Matrix::load(const std::string& path, const LoadMatrixOptions& options, W
   const Grid column(size(), 1), row(1, size());
   const std::int64_t width = panel_width(lines, size_of(dtype), a.layout().block);
   linalg::with_float(dtype, [&]<class T>(T) {
-    std::vector<T> memory(static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, lines.length))));
+    std::vector<T> memory(
+        static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, lines.length))));
     for (std::int64_t from = 0; from < lines.length; from += width) {
       const std::int64_t count = std::min(width, lines.length - from);
       const Local<T> p = panel_of<T>(lines, count, rows, memory.data(), rows ? column : row);
@@ -147,7 +149,8 @@ class SharedFile {
       temporary_ = (target.parent_path() / say(".", target.filename().string(), ".", getpid(), ".tmp")).string();
       fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (fd_ < 0) fail(errno);
-      if (const int error = posix_fallocate(fd_, 0, static_cast<off_t>(header.size() + bytes)); error != 0) fail(error);
+      if (const int error = posix_fallocate(fd_, 0, static_cast<off_t>(header.size() + bytes)); error != 0)
+        fail(error);
       put(0, header.data(), header.size());
     });
     temporary_ = broadcast_text(temporary_);
@@ -210,7 +213,8 @@ void Matrix::save(const std::string& path, Where where) const {
   const Grid column(size(), 1);
   const std::int64_t width = panel_width(lines, each, layout().block);
   linalg::with_float(dtype(), [&]<class T>(T) {
-    std::vector<T> memory(static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, columns())))),
+    std::vector<T> memory(
+        static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, columns())))),
         line(static_cast<std::size_t>(std::min(width, columns())));
     for (std::int64_t from = 0; from < columns(); from += width) {
       const std::int64_t count = std::min(width, columns() - from);

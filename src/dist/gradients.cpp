@@ -58,7 +58,8 @@ Tensor sum(const Matrix& a, Where where) {
   const Stage stage("dist.sum", where);
   meet(say("dist.sum ", facts(a)));
   need_defined(a, "A");
-  if (is_complex(a.dtype())) refuse<DtypeError>("WP-DTY-003", "the sum is of real matrices; use dot for complex ones.");
+  if (is_complex(a.dtype()))
+    refuse<DtypeError>("WP-DTY-003", "the sum is of real matrices; use dot for complex ones.");
   const Place place(where);
   return taped_number(
       "dist.sum", {a},
@@ -107,9 +108,9 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
     own = f(share);
     if (own.value.ndim() == 0 || own.value.shape()[0] != count ||
         (own.diagnosis.size() != 0 && own.diagnosis.size() != count))
-      refuse<ShapeError>("WP-SHP-001", say("the function must give one result per member: ", count, " members, got ",
-                                           own.value.shape(), " and ", plural(own.diagnosis.size(), "diagnosis entry"),
-                                           "."));
+      refuse<ShapeError>("WP-SHP-001",
+                         say("the function must give one result per member: ", count, " members, got ",
+                             own.value.shape(), " and ", plural(own.diagnosis.size(), "diagnosis entry"), "."));
     own.value = contiguous(own.value);
   });
   // Shape and dtype of a member's result, from rank 0, which always has one.

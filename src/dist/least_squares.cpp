@@ -40,10 +40,10 @@ class Augmented {
     all_sum(sums.data(), n_);
     for (const double s : sums) norm = std::max(norm, s);
     if (reduced(zero, MPI_MAX) || !(norm > 0)) return;
-    const double inverse = static_cast<double>(
-        kernels::inverse_norm<T>(
-            n_, [&](T* x) { triangle(1, x, false); }, [&](T* x) { triangle(1, x, true); })
-            .estimate);
+    const double inverse =
+        static_cast<double>(kernels::inverse_norm<T>(
+                                n_, [&](T* x) { triangle(1, x, false); }, [&](T* x) { triangle(1, x, true); })
+                                .estimate);
     rcond_ = inverse > 0 && std::isfinite(inverse) ? 1 / norm / inverse : 0;
   }
   double rcond() const noexcept { return rcond_; }  // of R, 1-norm
@@ -101,8 +101,7 @@ class Augmented {
 };
 
 struct Settings {
-  std::optional<double> rtol;
-  double atol;
+  double rtol, atol;
   linalg::Ridge ridge;
 };
 
@@ -110,10 +109,9 @@ template <class T>
 bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x) {
   const std::int64_t m = a.rows(), n = a.columns(), longest = std::max(m, n), k = std::min(m, n);
   if (k == 0 || o.atol > 0) return false;
-  const double least = std::max(o.rtol.value_or(0), 2 * linalg::kUnit<T> * static_cast<double>(longest));
   const bool tall = m >= n;
   Augmented<T> system(tall ? a : a.adjoint());
-  if (!(system.rcond() > std::max(1e2 * std::sqrt(linalg::kUnit<T>), 16 * static_cast<double>(k) * least))) return false;
+  if (!(system.rcond() > 1e3 * std::max(o.rtol, 2 * linalg::kUnit<T> * static_cast<double>(longest)))) return false;
   v.method = Method::qr;
   v.rcond = system.rcond();
   v.kept = k;
@@ -133,7 +131,8 @@ bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matr
 }
 
 template <class T>
-void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x, std::vector<double>& sigma) {
+void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x,
+               std::vector<double>& sigma) {
   const Spectral<T> svd(a, true);
   v.status = svd.status();
   v.method = Method::svd;
@@ -150,16 +149,15 @@ void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, 
     x = svd.apply(linalg::tikhonov(sigma, v.ridge), &b);
     return;
   }
-  const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
-  const double least =
-      std::max(o.rtol.value_or(2 * linalg::round_off(a.dtype()) * longest) * svd.largest(), o.atol);
+  const double least = std::max(o.rtol * svd.largest(), o.atol);
   v.kept = svd.rank(least);
   x = svd.apply(linalg::truncated(sigma, least), &b);
   v.rcond = v.kept > 0 ? sigma[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
   // Wedin 1973: κ for what the solution has of b, κ² for what is left of it.
   Matrix r = copy_of(b);
   scalapack::gemm<T>(false, false, T(-1), local<T>(a), local<T>(x), T(1), local<T>(r));
-  const double left = matrix_norm(r), length = matrix_norm(x), u = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
+  const double left = matrix_norm(r), length = matrix_norm(x),
+               u = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
   const double ratio = svd.largest() * length > 0 ? left / (svd.largest() * length) : 0;
   v.forward_error = std::min(1.0, 2 * u / v.rcond * (1 + ratio / v.rcond));
 }
@@ -177,18 +175,23 @@ Diagnosed<Matrix> lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o,
   need_defined(b, "b");
   if (o.out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
   if (a.rows() != b.rows())
-    refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", a.rows(), ", ", a.columns(), "], b [",
-                                         b.rows(), ", ", b.columns(), "]."));
+    refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", a.rows(), ", ", a.columns(),
+                                         "], b [", b.rows(), ", ", b.columns(), "]."));
   need_same_layout(a, b);
-  if (o.rtol && !(*o.rtol >= 0)) refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", *o.rtol, "."));
-  const Settings settings{o.rtol, o.atol, system_options(as_solve).ridge};
+  if (o.rtol && !(*o.rtol >= 0))
+    refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", *o.rtol, "."));
+  // What counts as zero is decided by the dtype that was given, also where more digits are computed.
+  const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
+  const Settings settings{o.rtol.value_or(2 * linalg::round_off(a.dtype()) * longest), o.atol,
+                          system_options(as_solve).ridge};
   const bool ridge = settings.ridge.rule != linalg::RidgeRule::none;
   Verdict v;
   Matrix x;
   std::vector<double> sigma;
   std::string bad = nonfinite_element(a, "A");
   if (bad.empty()) bad = nonfinite_element(b, "b");
-  linalg::with_float(a.dtype(), [&]<class T>(T) {
+  const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
+  linalg::with_float(work, [&]<class T>(T) {
     if (!bad.empty()) {
       v.status = Status::nonfinite_input;
       v.method = Method::svd;
@@ -196,7 +199,9 @@ Diagnosed<Matrix> lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o,
       fill_nan(x);
       return;
     }
-    if (ridge || !by_qr<T>(a, b, settings, v, x)) by_values<T>(a, b, settings, v, x, sigma);
+    const Matrix wide = a.astype(work), right = b.astype(work);
+    if (ridge || !by_qr<T>(wide, right, settings, v, x)) by_values<T>(wide, right, settings, v, x, sigma);
+    x = x.astype(a.dtype());
     if (v.status == Status::ok && !ridge) linalg::conclude_least_squares<T>(v, v.forward_error);
   });
   consider_dtype(v, x, a.dtype());
@@ -210,6 +215,7 @@ Diagnosed<Matrix> lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o,
     const auto r = static_cast<std::size_t>(rank);
     if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
   };
+  without_rule("dist.lstsq", {a, b}, {}, {&x});
   return {x, linalg::Diagnosis(state)};
 }
 

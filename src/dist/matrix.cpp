@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "dist/calling.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
@@ -67,11 +68,11 @@ Grid::Grid(int rows, int columns, Where where) {
   const Stage stage("dist.Grid", where);
   meet(say("dist.Grid ", rows, " × ", columns));
   if (rows < 1 || columns < 1 || static_cast<std::int64_t>(rows) * columns != size())
-    refuse<ArgumentError>("WP-MPI-004",
-                          say("the ranks must form the grid: rows × columns = ranks; got ", rows, " × ", columns,
-                              " for ", plural(size(), "rank"), "."),
-                          say("Start ", std::max(1, rows) * std::max(1, columns),
-                              " ranks (mpirun -n), or leave the grid out."));
+    refuse<ArgumentError>(
+        "WP-MPI-004",
+        say("the ranks must form the grid: rows × columns = ranks; got ", rows, " × ", columns, " for ",
+            plural(size(), "rank"), "."),
+        say("Start ", std::max(1, rows) * std::max(1, columns), " ranks (mpirun -n), or leave the grid out."));
   state_ = grid_state(rows, columns);
 }
 int Grid::rows() const noexcept {
@@ -99,15 +100,16 @@ Matrix make_matrix(std::int64_t m, std::int64_t n, DType dtype, const Layout& la
   std::shared_ptr<Matrix::State> s;
   together([&] {
     constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-    if (m < 0 || n < 0) refuse<ShapeError>("WP-SHP-001", say("lengths must not be negative; got ", shape_text(m, n), "."));
+    if (m < 0 || n < 0)
+      refuse<ShapeError>("WP-SHP-001", say("lengths must not be negative; got ", shape_text(m, n), "."));
     s = shaped(m, n, layout, vector);
     const std::int64_t rows = s->row.count(0), columns = s->column.count(0);
     if (m > kMost || n > kMost || rows * std::max<std::int64_t>(columns, 1) > kMost)
-      refuse<ShapeError>("WP-MPI-005",
-                         say("ScaLAPACK counts with 32 bits: a rank can hold 2147483647 elements; ", shape_text(m, n),
-                             " on ", layout.grid.rows(), " × ", layout.grid.columns(), " ranks needs ",
-                             rows * columns, "."),
-                         "Use more ranks.");
+      refuse<ShapeError>(
+          "WP-MPI-005",
+          say("ScaLAPACK counts with 32 bits: a rank can hold 2147483647 elements; ", shape_text(m, n), " on ",
+              layout.grid.rows(), " × ", layout.grid.columns(), " ranks needs ", rows * columns, "."),
+          "Use more ranks.");
     s->storage = Tensor::adopt(detail::make_node(dtype, {s->column.count(), s->row.count()}));
   });
   return Matrix(s);
@@ -139,7 +141,8 @@ void need_same_layout(const Matrix& a, const Matrix& b) {
                           say("both matrices must be spread alike; got ", facts(a), " and ", facts(b), "."),
                           "Give both the same Layout (block too), or use redistributed().");
   if (a.dtype() != b.dtype())
-    refuse<DtypeError>("WP-DTY-003", say("both matrices must have one dtype; got ", a.dtype(), " and ", b.dtype(), "."),
+    refuse<DtypeError>("WP-DTY-003",
+                       say("both matrices must have one dtype; got ", a.dtype(), " and ", b.dtype(), "."),
                        "Convert with astype.");
 }
 void need_square(const Matrix& a) {
@@ -236,8 +239,8 @@ Matrix Matrix::from_local(const Tensor& local, std::int64_t rows, std::int64_t c
     s = shaped(rows, columns, layout, false);
     const Dims own{s->row.count(), s->column.count()};
     if (local.shape() != own)
-      refuse<ShapeError>("WP-SHP-001", say("this rank has ", own, " of ", shape_text(rows, columns), "; got ",
-                                           local.shape(), "."),
+      refuse<ShapeError>("WP-SHP-001",
+                         say("this rank has ", own, " of ", shape_text(rows, columns), "; got ", local.shape(), "."),
                          "local_rows() and local_columns() of a matrix with this layout say what it has.");
     s->storage = contiguous(matrix_transpose(local));
   });
@@ -251,14 +254,20 @@ Tensor Matrix::local(Where where) const {
 Tensor Matrix::gather(Where where) const {
   const Stage stage("dist.gather", where);
   meet(say("dist.gather ", facts(*this)));
-  Tensor whole;
-  together([&] {
-    whole = Tensor::adopt(detail::make_node(dtype(), is_vector() ? Dims{rows()} : Dims{rows(), columns()}));
-  });
-  linalg::with_float(dtype(), [&]<class T>(T) {
-    gather_columns<T>(dist::local<T>(*this), 0, columns(), reinterpret_cast<T*>(whole.node()->data));
-  });
-  return whole;
+  return taped_tensor(
+      "dist.gather", *this,
+      [](const Matrix& a) {
+        Tensor whole;
+        together([&] {
+          whole = Tensor::adopt(
+              detail::make_node(a.dtype(), a.is_vector() ? Dims{a.rows()} : Dims{a.rows(), a.columns()}));
+        });
+        linalg::with_float(a.dtype(), [&]<class T>(T) {
+          gather_columns<T>(dist::local<T>(a), 0, a.columns(), reinterpret_cast<T*>(whole.node()->data));
+        });
+        return whole;
+      },
+      [](const Matrix& a, const Tensor& g) { return from(g, a.layout()); }, where);
 }
 
 Matrix Matrix::astype(DType to, Where where) const {
@@ -267,22 +276,38 @@ Matrix Matrix::astype(DType to, Where where) const {
   if (matrix_dtype(to) != to || (is_complex(dtype()) && !is_complex(to)))
     refuse<DtypeError>("WP-DTY-003", say(dtype(), " does not become ", to, " in a distributed matrix."));
   if (to == dtype()) return *this;
-  Matrix b = make_like(*this, to);
-  kernels::convert(b.state().storage.node()->data, to, state_->storage.node()->data, dtype(), 1,
-                   state_->storage.size());
-  return b;
+  const DType own = dtype();
+  return taped(
+      "dist.astype", {*this},
+      [to](const Many& in) {
+        Matrix b = make_like(in[0], to);
+        kernels::convert(b.state().storage.node()->data, to, in[0].state().storage.node()->data, in[0].dtype(), 1,
+                         in[0].state().storage.size());
+        return b;
+      },
+      [own](const Many& in, const Matrix&, const Matrix& g) -> Many {
+        return {
+            with_storage(in[0], wp::astype(is_complex(own) ? g.state().storage : wp::real(g.state().storage), own))};
+      },
+      where);
 }
 
 Matrix Matrix::redistributed(const Layout& layout, Where where) const {
   const Stage stage("dist.redistributed", where);
   meet(say("dist.redistributed ", facts(*this), " to block ", layout.block, " on ", layout.grid.rows(), " × ",
            layout.grid.columns()));
-  Matrix b = make_matrix(rows(), columns(), dtype(), layout, is_vector());
-  linalg::with_float(dtype(), [&]<class T>(T) {
-    scalapack::redistribute<T>(rows(), columns(), dist::local<T>(*this), {}, dist::local<T>(b), {},
-                               state_->grid.state().context);
-  });
-  return b;
+  return taped(
+      "dist.redistributed", {*this},
+      [layout](const Many& in) {
+        Matrix b = make_matrix(in[0].rows(), in[0].columns(), in[0].dtype(), layout, in[0].is_vector());
+        linalg::with_float(b.dtype(), [&]<class T>(T) {
+          scalapack::redistribute<T>(b.rows(), b.columns(), dist::local<T>(in[0]), {}, dist::local<T>(b), {},
+                                     in[0].state().grid.state().context);
+        });
+        return b;
+      },
+      [](const Many& in, const Matrix&, const Matrix& g) -> Many { return {g.redistributed(in[0].layout())}; },
+      where);
 }
 
 namespace {
@@ -290,10 +315,17 @@ namespace {
 Matrix turned(const Matrix& a, bool conjugate, std::string_view name, Where where) {
   const Stage stage(name, where);
   meet(say(name, ' ', facts(a)));
-  Matrix b = make_matrix(a.columns(), a.rows(), a.dtype(), a.layout());
-  linalg::with_float(a.dtype(),
-                     [&]<class T>(T) { scalapack::transpose<T>(conjugate, dist::local<T>(a), dist::local<T>(b)); });
-  return b;
+  return taped(
+      name, {a},
+      [conjugate](const Many& in) {
+        Matrix b = make_matrix(in[0].columns(), in[0].rows(), in[0].dtype(), in[0].layout());
+        linalg::with_float(b.dtype(), [&]<class T>(T) {
+          scalapack::transpose<T>(conjugate, dist::local<T>(in[0]), dist::local<T>(b));
+        });
+        return b;
+      },
+      [=](const Many&, const Matrix&, const Matrix& g) -> Many { return {turned(g, conjugate, name, where)}; },
+      where);
 }
 
 }  // namespace
@@ -338,9 +370,9 @@ void gather_rows(Local<T> a, std::int64_t first, std::int64_t count, T* to) {
   all_join(to, static_cast<std::size_t>(n * count) * sizeof(T));
 }
 
-#define WP_INSTANTIATE(T)                                                          \
-  template void gather_columns(Local<T>, std::int64_t, std::int64_t, T*);          \
-  template void scatter_columns(const T*, std::int64_t, std::int64_t, Local<T>);   \
+#define WP_INSTANTIATE(T)                                                        \
+  template void gather_columns(Local<T>, std::int64_t, std::int64_t, T*);        \
+  template void scatter_columns(const T*, std::int64_t, std::int64_t, Local<T>); \
   template void gather_rows(Local<T>, std::int64_t, std::int64_t, T*);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -66,7 +66,8 @@ void residual(const Matrix& s, std::int64_t columns, bool adjoint, const T* b, c
       const T v = x[from.global(i) * columns + c];
       own[static_cast<std::size_t>(i * columns + c)] = adjoint ? conjugate(v) : v;
     }
-  const kernels::View<T> view = adjoint ? kernels::View<T>{a.data, a.leading(), 1} : kernels::View<T>{a.data, 1, a.leading()};
+  const kernels::View<T> view =
+      adjoint ? kernels::View<T>{a.data, a.leading(), 1} : kernels::View<T>{a.data, 1, a.leading()};
   const kernels::View<T> vectors{own.data(), columns, 1};
   kernels::residual<T>(m, n, columns, view, vectors, {}, {zero.data(), columns, 1}, high.data(),
                        sizes ? own_sizes.data() : nullptr);
@@ -106,8 +107,9 @@ void residual(const Matrix& s, std::int64_t columns, bool adjoint, const T* b, c
   }
 }
 
-#define WP_INSTANTIATE(T)                                                                                     \
-  template void residual(const Matrix&, std::int64_t, bool, const T*, const T*, const T*, T*, kernels::RealOf<T>::type*);
+#define WP_INSTANTIATE(T)                                                                     \
+  template void residual(const Matrix&, std::int64_t, bool, const T*, const T*, const T*, T*, \
+                         kernels::RealOf<T>::type*);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

@@ -14,24 +14,24 @@ namespace wp::dist::scalapack {
 namespace {
 
 // WP_CALL(getrf, T, …): psgetrf_, pdgetrf_, pcgetrf_ or pzgetrf_.
-#define WP_CALL(name, T, ...)                       \
-  if constexpr (std::is_same_v<T, float>)           \
-    ps##name##_(__VA_ARGS__);                       \
-  else if constexpr (std::is_same_v<T, double>)     \
-    pd##name##_(__VA_ARGS__);                       \
-  else if constexpr (std::is_same_v<T, complex64>)  \
-    pc##name##_(__VA_ARGS__);                       \
-  else                                              \
+#define WP_CALL(name, T, ...)                      \
+  if constexpr (std::is_same_v<T, float>)          \
+    ps##name##_(__VA_ARGS__);                      \
+  else if constexpr (std::is_same_v<T, double>)    \
+    pd##name##_(__VA_ARGS__);                      \
+  else if constexpr (std::is_same_v<T, complex64>) \
+    pc##name##_(__VA_ARGS__);                      \
+  else                                             \
     pz##name##_(__VA_ARGS__)
 // The same with one name for real and another for complex numbers.
-#define WP_CALL2(real, complex, T, ...)             \
-  if constexpr (std::is_same_v<T, float>)           \
-    ps##real##_(__VA_ARGS__);                       \
-  else if constexpr (std::is_same_v<T, double>)     \
-    pd##real##_(__VA_ARGS__);                       \
-  else if constexpr (std::is_same_v<T, complex64>)  \
-    pc##complex##_(__VA_ARGS__);                    \
-  else                                              \
+#define WP_CALL2(real, complex, T, ...)            \
+  if constexpr (std::is_same_v<T, float>)          \
+    ps##real##_(__VA_ARGS__);                      \
+  else if constexpr (std::is_same_v<T, double>)    \
+    pd##real##_(__VA_ARGS__);                      \
+  else if constexpr (std::is_same_v<T, complex64>) \
+    pc##complex##_(__VA_ARGS__);                   \
+  else                                             \
     pz##complex##_(__VA_ARGS__)
 
 constexpr int one = 1;
@@ -298,22 +298,22 @@ void redistribute(std::int64_t rows, std::int64_t columns, Local<T> a, Corner fr
           &context);
 }
 
-#define WP_INSTANTIATE(T)                                                                                             \
-  template int getrf(Local<T>, std::vector<int>&);                                                                   \
-  template int getrs(bool, Local<T>, const std::vector<int>&, Local<T>);                                             \
-  template int getri(Local<T>, const std::vector<int>&);                                                             \
-  template int potrf(Local<T>);                                                                                      \
-  template int potrs(Local<T>, Local<T>);                                                                            \
-  template int potri(Local<T>);                                                                                      \
-  template int trtrs(bool, bool, bool, Local<T>, Local<T>, std::int64_t);                                            \
-  template int trtri(bool, Local<T>);                                                                                \
-  template int geqrf(Local<T>, std::vector<T>&);                                                                     \
-  template int apply_q(bool, std::int64_t, Local<T>, const std::vector<T>&, Local<T>);                               \
-  template int make_q(std::int64_t, Local<T>, const std::vector<T>&);                                                \
-  template int gesvd(Local<T>, std::vector<Real<T>>&, Local<T>*, Local<T>*);                                         \
-  template int eigh(Local<T>, std::vector<Real<T>>&, Local<T>&);                                                     \
-  template void gemm(bool, bool, T, Local<T>, Local<T>, T, Local<T>);                                                \
-  template void transpose(bool, Local<T>, Local<T>);                                                                 \
+#define WP_INSTANTIATE(T)                                                              \
+  template int getrf(Local<T>, std::vector<int>&);                                     \
+  template int getrs(bool, Local<T>, const std::vector<int>&, Local<T>);               \
+  template int getri(Local<T>, const std::vector<int>&);                               \
+  template int potrf(Local<T>);                                                        \
+  template int potrs(Local<T>, Local<T>);                                              \
+  template int potri(Local<T>);                                                        \
+  template int trtrs(bool, bool, bool, Local<T>, Local<T>, std::int64_t);              \
+  template int trtri(bool, Local<T>);                                                  \
+  template int geqrf(Local<T>, std::vector<T>&);                                       \
+  template int apply_q(bool, std::int64_t, Local<T>, const std::vector<T>&, Local<T>); \
+  template int make_q(std::int64_t, Local<T>, const std::vector<T>&);                  \
+  template int gesvd(Local<T>, std::vector<Real<T>>&, Local<T>*, Local<T>*);           \
+  template int eigh(Local<T>, std::vector<Real<T>>&, Local<T>&);                       \
+  template void gemm(bool, bool, T, Local<T>, Local<T>, T, Local<T>);                  \
+  template void transpose(bool, Local<T>, Local<T>);                                   \
   template void redistribute(std::int64_t, std::int64_t, Local<T>, Corner, Local<T>, Corner, int);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

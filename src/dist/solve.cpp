@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/kept.hpp"
 #include "dist/products.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
@@ -32,7 +33,8 @@ struct Answer {
 
 // The whole of a small matrix on every rank, as wide as the caller had it.
 Tensor brought_together(const Matrix& a) {
-  Tensor whole = Tensor::adopt(detail::make_node(a.dtype(), a.is_vector() ? Dims{a.rows()} : Dims{a.rows(), a.columns()}));
+  Tensor whole =
+      Tensor::adopt(detail::make_node(a.dtype(), a.is_vector() ? Dims{a.rows()} : Dims{a.rows(), a.columns()}));
   linalg::with_float(a.dtype(), [&]<class T>(T) {
     gather_columns<T>(local<T>(a), 0, a.columns(), reinterpret_cast<T*>(whole.node()->data));
   });
@@ -142,8 +144,8 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
       if (!b.defined() || !small) reason = system->explain();
       if (reason) v.exactly_singular = v.exactly_singular || reason->exact;
       if (o.if_ill == Policy::pinv || o.if_ill == Policy::ridge)
-        v = regularise<T>(a, b.defined() ? &b : nullptr, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v,
-                          out.x);
+        v = regularise<T>(a, b.defined() ? &b : nullptr, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge,
+                          v, out.x);
     }
     if (keep) *keep = system;
   }
@@ -162,10 +164,6 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
 }
 
 // The factors of a system, for the way back.
-struct Kept {
-  virtual ~Kept() = default;
-  virtual Matrix solve(const Matrix& b, bool adjoint) = 0;
-};
 template <class T>
 struct KeptSystem final : Kept {
   Options options;
@@ -202,8 +200,6 @@ Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
     if (!keep) return answer<T>(p, nullptr);
     auto kept = std::make_shared<KeptSystem<T>>();
     kept->options = p.options;
-    Problem with = p;
-    with.options = {};
     const Problem fixed{p.op, p.a, p.b, p.given, kept->options, p.adjoint};
     // The system refers to the options that are kept with it.
     const Answer a = answer<T>(fixed, &kept->system);
@@ -213,8 +209,7 @@ Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
 }
 
 [[noreturn]] void no_rule(Method m) {
-  refuse<GradientError>("WP-GRD-001",
-                        say("there is no derivative of a distributed answer by ", linalg::name(m), "."),
+  refuse<GradientError>("WP-GRD-001", say("there is no derivative of a distributed answer by ", linalg::name(m), "."),
                         "Solve without if_ill and ridge, or bring the matrix to one machine (gather).");
 }
 
@@ -223,15 +218,15 @@ Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
 // X = A⁻¹ B on a tape: b̄ = A⁻ᴴ x̄, Ā = −b̄ xᴴ (Giles 2008, §2.2.2), from the same factors.
 namespace {
 
-Matrix solve_with(const std::shared_ptr<Kept>& kept, const Matrix& a, const Matrix& b, bool adjoint,
-                  const Place& place);
-
 Many solve_rule(const std::shared_ptr<Kept>& kept, const Many& in, const Matrix& x, const Matrix& g, bool adjoint,
                 const Place& place) {
   const Matrix right = solve_with(kept, in[0], g, !adjoint, place);
   const Matrix own = adjoint ? product(-1, x, false, right, true, place) : product(-1, right, false, x, true, place);
   return {own, right};
 }
+
+}  // namespace
+
 Matrix solve_with(const std::shared_ptr<Kept>& kept, const Matrix& a, const Matrix& b, bool adjoint,
                   const Place& place) {
   return taped(
@@ -239,8 +234,6 @@ Matrix solve_with(const std::shared_ptr<Kept>& kept, const Matrix& a, const Matr
       [=](const Many& in, const Matrix& x, const Matrix& g) { return solve_rule(kept, in, x, g, adjoint, place); },
       place);
 }
-
-}  // namespace
 
 namespace diagnosed {
 
@@ -253,13 +246,14 @@ Diagnosed<Matrix> solve(const Matrix& a, const Matrix& b, const SolveOptions& op
   check(p);
   need_defined(b, "b");
   const Place place(where);
+  const bool on_tape = context().listeners != nullptr;
   auto kept = std::make_shared<std::shared_ptr<Kept>>();
   auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   Matrix x = taped(
       "dist.solve", {a, b},
       [=, &p](const Many& in) {
         const Problem own{p.op, in[0], in[1], p.given, p.options};
-        Answer found = run(own, context().listeners || in[0].state().storage.node()->id ? kept.get() : nullptr);
+        Answer found = run(own, on_tape ? kept.get() : nullptr);
         *state = found.state;
         return found.x;
       },

@@ -32,7 +32,8 @@ std::shared_ptr<linalg::Diagnosis::State> spectrum_state(std::string_view op, co
   v.method = Method::svd;
   v.status = svd.status();
   auto state = new_state(op, v);
-  if (const std::string text = svd.nonfinite(); !text.empty()) state->nonfinite = [text](std::int64_t) { return text; };
+  if (const std::string text = svd.nonfinite(); !text.empty())
+    state->nonfinite = [text](std::int64_t) { return text; };
   const double error = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
   if (v.status == Status::ok && !svd.sigma().empty())
     linalg::bound_spectra(*state, values, {linalg::Bounds{.absolute = error * svd.largest()}});
@@ -63,7 +64,8 @@ Diagnosed<Tensor> svdvals(const Matrix& a, const DecomposeOptions&, Where where)
   need_defined(a, "A");
   return by_svd(a, false, [&](const auto& svd) -> Diagnosed<Tensor> {
     const std::vector<double> none(static_cast<std::size_t>(std::min(a.rows(), a.columns())), NAN);
-    const Tensor s = values_tensor(svd.status() == Status::ok ? svd.sigma() : none, a.dtype());
+    Tensor s = values_tensor(svd.status() == Status::ok ? svd.sigma() : none, a.dtype());
+    without_rule("dist.svdvals", {a}, {&s}, {});
     return {s, linalg::Diagnosis(spectrum_state("svdvals", a, svd, s))};
   });
 }
@@ -84,6 +86,7 @@ Diagnosed<SvdResult> svd(const Matrix& a, const DecomposeOptions&, Where where) 
     }
     r.S = values_tensor(good ? found.sigma() : std::vector<double>(static_cast<std::size_t>(k), NAN), a.dtype());
     const Tensor s = r.S;
+    without_rule("dist.svd", {a}, {&r.S}, {&r.U, &r.Vh});
     return {r, linalg::Diagnosis(spectrum_state("svd", a, found, s))};
   });
 }
@@ -128,6 +131,7 @@ Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
   if (!bad.empty()) state->nonfinite = [bad](std::int64_t) { return bad; };
   if (v.status == Status::ok && !w.empty()) linalg::bound_spectra(*state, r.eigenvalues, {bounds});
   report_asymmetry(h.asymmetry, a.dtype());
+  without_rule("dist.eigh", {a}, {&r.eigenvalues}, {&r.eigenvectors});
   return {r, linalg::Diagnosis(state)};
 }
 
@@ -164,6 +168,7 @@ Diagnosed<Matrix> pinv(const Matrix& a, const PinvOptions& o, Where where) {
       const auto r = static_cast<std::size_t>(rank);
       if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
     };
+    without_rule("dist.pinv", {a}, {}, {&x});
     return {x, linalg::Diagnosis(state)};
   });
 }

@@ -80,7 +80,8 @@ template <class T>
 Matrix Spectral<T>::apply(const std::vector<double>& filter, const Matrix* b) const {
   using R = typename kernels::RealOf<T>::type;
   const auto scale_rows = [&](const Matrix& y) {
-    local<T>(y).each([&](std::int64_t i, std::int64_t, T& v) { v *= static_cast<R>(filter[static_cast<std::size_t>(i)]); });
+    local<T>(y).each(
+        [&](std::int64_t i, std::int64_t, T& v) { v *= static_cast<R>(filter[static_cast<std::size_t>(i)]); });
   };
   const Layout layout = u_.layout();
   if (!b) {

@@ -80,8 +80,8 @@ bool System<T>::survey() {
   }
   const std::vector<int> none_rows(static_cast<std::size_t>(a.rows())),
       none_columns(static_cast<std::size_t>(a.columns()));
-  const kernels::Exponents own = kernels::largest_exponents<T>(a.rows(), a.columns(), {a.data, 1, a.leading()},
-                                                               none_rows, none_columns);
+  const kernels::Exponents own =
+      kernels::largest_exponents<T>(a.rows(), a.columns(), {a.data, 1, a.leading()}, none_rows, none_columns);
   row_tops_.assign(static_cast<std::size_t>(n_), kernels::kNoExponent);
   column_tops_ = row_tops_;
   for (std::int64_t i = 0; i < a.rows(); ++i)
@@ -157,8 +157,8 @@ void System<T>::scale() {
     return own;
   };
   const kernels::ExponentsAfter after = [&](const std::vector<int>& rows, const std::vector<int>& columns) {
-    const kernels::Exponents own = kernels::largest_exponents<T>(
-        a.rows(), a.columns(), {a.data, 1, a.leading()}, picked(rows, a.row), picked(columns, a.column));
+    const kernels::Exponents own = kernels::largest_exponents<T>(a.rows(), a.columns(), {a.data, 1, a.leading()},
+                                                                 picked(rows, a.row), picked(columns, a.column));
     kernels::Exponents all{std::vector<int>(rows.size(), kernels::kNoExponent),
                            std::vector<int>(columns.size(), kernels::kNoExponent)};
     for (std::size_t i = 0; i < own.rows.size(); ++i)
@@ -307,8 +307,8 @@ void System<T>::estimate(const T* constant, const T* alternating, std::int64_t s
   const Stage stage("estimate the condition");
   const auto plain = [&](T* x) { substitute(1, x, false); };
   const auto adjoint = [&](T* x) { substitute(1, x, true); };
-  const double inverse = static_cast<double>(
-      kernels::inverse_norm<T>(n_, plain, adjoint, {constant, alternating, stride}).estimate);
+  const double inverse =
+      static_cast<double>(kernels::inverse_norm<T>(n_, plain, adjoint, {constant, alternating, stride}).estimate);
   verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
 }
 

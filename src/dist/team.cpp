@@ -29,9 +29,23 @@ const Live& session() {
   return *live;
 }
 
-// ---- exceptions on their way to other ranks ------------------------------------------------------------------------
-// Types that are raised again as they were; all others as Error.
-enum class Kind : int { none, error, argument, shape, dtype, index, domain, memory, format, file, nonfinite, internal };
+// ---- exceptions on their way to other ranks
+// ------------------------------------------------------------------------ Types that are raised again as they were;
+// all others as Error.
+enum class Kind : int {
+  none,
+  error,
+  argument,
+  shape,
+  dtype,
+  index,
+  domain,
+  memory,
+  format,
+  file,
+  nonfinite,
+  internal
+};
 
 template <class E>
 bool is(const Error& e) {
@@ -88,7 +102,8 @@ Told told(std::exception_ptr error) {
 }
 
 std::string packed(const Told& t) {
-  const nlohmann::json j = {static_cast<int>(t.kind), t.finding.code, t.finding.op, t.finding.message, t.finding.advice};
+  const nlohmann::json j = {static_cast<int>(t.kind), t.finding.code, t.finding.op, t.finding.message,
+                            t.finding.advice};
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 Told unpacked(const std::string& text, const Place& place) {
@@ -163,9 +178,8 @@ void meet(std::string_view what) {
   });
   live->apart = left;
   const auto function = [](const std::string& s) { return s.substr(0, s.find(' ')); };
-  const bool only_arguments = std::all_of(said.begin(), said.end(), [&](const std::string& s) {
-    return function(s) == function(said[0]);
-  });
+  const bool only_arguments =
+      std::all_of(said.begin(), said.end(), [&](const std::string& s) { return function(s) == function(said[0]); });
   const std::string message = say("the ranks do not do the same:", listed(said));
   if (only_arguments && !left)
     refuse<ShapeError>("WP-MPI-002", message, "All ranks must call it with the same shapes, layouts and options.");
@@ -204,7 +218,8 @@ void all_join(void* bytes, std::size_t count) {
 void broadcast(void* bytes, std::size_t count, int root) {
   constexpr std::size_t kPiece = 1 << 27;
   for (std::size_t at = 0; at < count; at += kPiece)
-    MPI_Bcast(static_cast<char*>(bytes) + at, static_cast<int>(std::min(kPiece, count - at)), MPI_BYTE, root, world());
+    MPI_Bcast(static_cast<char*>(bytes) + at, static_cast<int>(std::min(kPiece, count - at)), MPI_BYTE, root,
+              world());
 }
 
 std::string broadcast_text(const std::string& text, int root) {
@@ -221,7 +236,8 @@ std::vector<std::string> all_texts(const std::string& own) {
   return out;
 }
 
-// ---- session -------------------------------------------------------------------------------------------------------
+// ---- session
+// -------------------------------------------------------------------------------------------------------
 struct Session::State {
   bool started = false;
   std::optional<Recorder> recorder;
@@ -230,8 +246,7 @@ struct Session::State {
 };
 
 Session::Session() : state_(std::make_unique<State>()) {
-  if (live)
-    raise<ArgumentError>("WP-MPI-001", "Session", "there is a session already.", "Make one per process.");
+  if (live) raise<ArgumentError>("WP-MPI-001", "Session", "there is a session already.", "Make one per process.");
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);

@@ -21,7 +21,8 @@ struct Size {
   std::int64_t m, n;
 };
 class Shapes : public ::testing::TestWithParam<Size> {};
-INSTANTIATE_TEST_SUITE_P(All, Shapes, ::testing::Values(Size{1, 1}, Size{30, 30}, Size{50, 20}, Size{20, 50}, Size{130, 90}));
+INSTANTIATE_TEST_SUITE_P(All, Shapes,
+                         ::testing::Values(Size{1, 1}, Size{30, 30}, Size{50, 20}, Size{20, 50}, Size{130, 90}));
 
 TEST_P(Shapes, QrIsThin) {
   const auto [m, n] = GetParam();
@@ -96,7 +97,8 @@ TEST(Eigh, SaysThatAMatrixIsNotSymmetric) {
   EXPECT_LE(distance(f.eigenvalues, linalg::eigvalsh(Tensor{{1.0, 3.5}, {3.5, 3.0}})), 1e-15);
   told.clear();
   EXPECT_LE(distance(eigh(Matrix::from(a, some_layout()), {.uplo = "lower"}).eigenvalues,
-                     linalg::eigvalsh(Tensor{{1.0, 5.0}, {5.0, 3.0}})), 1e-15);
+                     linalg::eigvalsh(Tensor{{1.0, 5.0}, {5.0, 3.0}})),
+            1e-15);
   EXPECT_EQ(told, "");
   on_finding(before);
 }
@@ -126,7 +128,8 @@ TEST_P(Shapes, LstsqIsTheShortestMinimiser) {
     const auto found = diagnosed::lstsq(Matrix::from(a, some_layout(8)), Matrix::from(b, some_layout(8)));
     const auto one = linalg::diagnosed::lstsq(a, b);
     EXPECT_TRUE(found.diagnosis.ok()) << found.diagnosis;
-    EXPECT_LE(distance(found.value.gather(), one.value), std::pow(10, -std::floor(found.diagnosis[0].digits)) + 8 * unit(dtype))
+    EXPECT_LE(distance(found.value.gather(), one.value),
+              std::pow(10, -std::floor(found.diagnosis[0].digits)) + 8 * unit(dtype))
         << name(dtype) << found.diagnosis;
     EXPECT_EQ(found.diagnosis[0].rank, std::min(m, n));
   }
@@ -165,11 +168,14 @@ TEST(Lstsq, KeepsItsDigitsInAPolynomialFit) {  // Vandermonde, condition 1e5: QR
 
 TEST(Products, AreThoseOfOneMachine) {
   for (const DType dtype : kAll) {
-    const Tensor a = noise_matrix(20, 31, dtype), b = noise_matrix(31, 9, dtype, 2), c = noise_matrix(9, 31, dtype, 3);
+    const Tensor a = noise_matrix(20, 31, dtype), b = noise_matrix(31, 9, dtype, 2),
+                 c = noise_matrix(9, 31, dtype, 3);
     const auto spread = [&](const Tensor& t) { return Matrix::from(t, some_layout(4)); };
     EXPECT_LE(distance(matmul(spread(a), spread(b)).gather(), matmul(a, b)), 40 * unit(dtype));
-    EXPECT_LE(distance(matmul(spread(a), spread(c), {.adjoint_b = true}).gather(), matmul(a, adjoint_of(c))), 40 * unit(dtype));
-    EXPECT_LE(distance(matmul(spread(a), spread(a), {.adjoint_a = true}).gather(), matmul(adjoint_of(a), a)), 40 * unit(dtype));
+    EXPECT_LE(distance(matmul(spread(a), spread(c), {.adjoint_b = true}).gather(), matmul(a, adjoint_of(c))),
+              40 * unit(dtype));
+    EXPECT_LE(distance(matmul(spread(a), spread(a), {.adjoint_a = true}).gather(), matmul(adjoint_of(a), a)),
+              40 * unit(dtype));
     EXPECT_THROW(matmul(spread(a), spread(a)), ShapeError);
   }
 }

@@ -13,8 +13,8 @@ namespace {
 class Quiet : public ::testing::EmptyTestEventListener {
   void OnTestPartResult(const ::testing::TestPartResult& r) override {
     if (r.failed())
-      std::cerr << "rank " << wp::dist::rank() << ": " << (r.file_name() ? r.file_name() : "") << ":" << r.line_number()
-                << ": " << r.message() << std::endl;
+      std::cerr << "rank " << wp::dist::rank() << ": " << (r.file_name() ? r.file_name() : "") << ":"
+                << r.line_number() << ": " << r.message() << std::endl;
   }
 };
 

@@ -15,8 +15,8 @@ namespace wp::dist {
 
 // A fixed number in [−1, 1) for every pair: SplitMix64.
 inline double noise(std::int64_t i, std::int64_t j, std::uint64_t seed = 1) {
-  std::uint64_t z = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(j) * 0xC2B2AE3D27D4EB4FU +
-                    seed * 0x165667B19E3779F9U;
+  std::uint64_t z = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U +
+                    static_cast<std::uint64_t>(j) * 0xC2B2AE3D27D4EB4FU + seed * 0x165667B19E3779F9U;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
   z ^= z >> 31;

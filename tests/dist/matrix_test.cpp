@@ -72,8 +72,9 @@ TEST(Matrix, KeepsSignedZerosAndNaN) {
 }
 
 TEST(Matrix, IsMadeOfAFunctionWithoutAnyRankHoldingTheWhole) {
-  const Matrix a = Matrix::generate(40, 30, f64, [](std::int64_t i, std::int64_t j) { return complex128(static_cast<double>(100 * i + j)); },
-                                    some_layout(4));
+  const Matrix a = Matrix::generate(
+      40, 30, f64, [](std::int64_t i, std::int64_t j) { return complex128(static_cast<double>(100 * i + j)); },
+      some_layout(4));
   EXPECT_EQ(value_at(a.gather(), 12 * 30 + 7).real(), 1207);
   EXPECT_LE(a.local_rows() * a.local_columns(), size() == 1 ? 1200 : 800);
 }
@@ -81,7 +82,8 @@ TEST(Matrix, IsMadeOfAFunctionWithoutAnyRankHoldingTheWhole) {
 // A file that all ranks see.
 std::string shared_file(const std::string& name) {
   std::string folder;
-  if (rank() == 0) folder = (std::filesystem::temp_directory_path() / ("wp_dist_" + std::to_string(getpid()))).string();
+  if (rank() == 0)
+    folder = (std::filesystem::temp_directory_path() / ("wp_dist_" + std::to_string(getpid()))).string();
   folder = broadcast_text(folder);
   std::filesystem::create_directories(folder);
   meet("folder");

@@ -111,8 +111,8 @@ int run_inv(const Told& t) {
 }
 int run_lstsq(const Told& t) {
   const dist::Matrix a = read_a(t), b = read_b(t, a);
-  const auto found = dist::diagnosed::lstsq(
-      a, b, {.rtol = t.rtol, .atol = t.atol, .ridge = t.ridge_setting(), .noise = t.noise});
+  const auto found =
+      dist::diagnosed::lstsq(a, b, {.rtol = t.rtol, .atol = t.atol, .ridge = t.ridge_setting(), .noise = t.noise});
   return finish("lstsq", t, a, found.diagnosis, found.value);
 }
 int run_svd(const Told& t) {
@@ -195,14 +195,16 @@ std::function<int()> declare(CLI::App& app) {
 
 // Whether something that starts ranks has started this process.
 bool started_as_a_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "MPI_LOCALNRANKS"})
+  for (const char* name :
+       {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "MPI_LOCALNRANKS"})
     if (std::getenv(name)) return true;
   return false;
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app("Linear algebra of wellposed on many processes (docs/cluster.md).\nData goes to stdout, messages to stderr.",
-               "wellposed-mpi");
+  CLI::App app(
+      "Linear algebra of wellposed on many processes (docs/cluster.md).\nData goes to stdout, messages to stderr.",
+      "wellposed-mpi");
   app.set_help_flag("-h,--help", "Show this help and exit.");
   app.set_version_flag("--version", say("wellposed ", version()), "Show the version and exit.");
   app.get_formatter()->column_width(26);
