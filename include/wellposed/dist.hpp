@@ -48,18 +48,18 @@ int run(const std::function<int()>& program);
 // Ranks as rows × columns. Rank r is in row r / columns.
 class Grid {
  public:
-  Grid();  // as square as the number of ranks allows, not taller than wide
+  Grid() noexcept = default;  // as square as the number of ranks allows, not taller than wide
   Grid(int rows, int columns, Where where = Where::current());  // ArgumentError unless rows·columns = size()
-  int rows() const noexcept;
-  int columns() const noexcept;
-  int row() const noexcept;  // of this rank
-  int column() const noexcept;
-  bool operator==(const Grid& other) const noexcept { return rows() == other.rows() && columns() == other.columns(); }
+  int rows() const;
+  int columns() const;
+  int row() const;  // of this rank
+  int column() const;
+  bool operator==(const Grid& other) const { return rows() == other.rows() && columns() == other.columns(); }
   struct State;
-  const State& state() const noexcept { return *state_; }
+  const State& state() const;
 
  private:
-  std::shared_ptr<const State> state_;
+  std::shared_ptr<const State> state_;  // null: of the ranks that there are
 };
 
 // How a matrix is spread: block (i, j) of `block` × `block` elements is on rank (i mod rows, j mod columns).
@@ -69,7 +69,10 @@ struct Layout {
 };
 
 struct LoadMatrixOptions {
+  std::optional<Dims> shape = std::nullopt;   // what the file must hold: [m, n] or [m]
+  std::optional<DType> dtype = std::nullopt;  // what it becomes; none: as stored, integers as f64
   Layout layout = {};
+};
   std::optional<Dims> shape = std::nullopt;   // what the file must hold: [m, n] or [m]
   std::optional<DType> dtype = std::nullopt;  // what it becomes; none: as stored, integers as f64
 };

@@ -74,7 +74,7 @@ DType stored_dtype(const io::Stored& s, const LoadMatrixOptions& o, const std::s
 
 void check_shape(const io::Stored& s, const LoadMatrixOptions& o, const std::string& path) {
   if (s.shape.size() != 1 && s.shape.size() != 2)
-    refuse<ShapeError>("WP-SHP-016",
+    refuse<ShapeError>("WP-MPI-009",
                        say("'", path, "' holds ", shape_text(s.shape), "; a matrix or a vector is needed."));
   if (o.shape && *o.shape != s.shape)
     refuse<ShapeError>("WP-MPI-008", say("'", path, "' was promised to be ", shape_text(*o.shape), "; it holds ",
@@ -107,7 +107,7 @@ Matrix Matrix::load(const std::string& path, const LoadMatrixOptions& options, W
   DType dtype = f64;
   together([&] {
     if (!path.ends_with(".npy"))
-      refuse<ArgumentError>("WP-FIL-003", say("'", path, "' is not a .npy file: only these are read in parts."),
+      refuse<ArgumentError>("WP-ARG-001", say("'", path, "' is not a .npy file: only these are read in parts."),
                             "Convert it: wellposed reads many formats and writes .npy.");
     source = std::make_unique<io::Source>(path);
     s = io::read_npy_header(*source);
@@ -203,7 +203,7 @@ void Matrix::save(const std::string& path, Where where) const {
   const Stage stage("dist.save", where);
   meet(say("dist.save '", path, "' ", facts(*this)));
   if (!path.ends_with(".npy"))
-    refuse<ArgumentError>("WP-FIL-003", say("'", path, "' must end in .npy: only these are written in parts."));
+    refuse<ArgumentError>("WP-ARG-001", say("'", path, "' must end in .npy: only these are written in parts."));
   const Matrix& a = *this;
   const Dims shape = is_vector() ? Dims{rows()} : Dims{rows(), columns()};
   const std::string header = io::npy_header(dtype(), shape);

@@ -83,7 +83,7 @@ Tensor dot(const Matrix& a, const Matrix& b, Where where) {
   need_defined(a, "A");
   need_defined(b, "B");
   if (a.rows() != b.rows() || a.columns() != b.columns())
-    refuse<ShapeError>("WP-SHP-001", say("both must have one shape; got ", facts(a), " and ", facts(b), "."));
+    refuse<ShapeError>("WP-MPI-009", say("both must have one shape; got ", facts(a), " and ", facts(b), "."));
   need_same_layout(a, b);
   const Place place(where);
   return taped_number(
@@ -98,7 +98,7 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
   const Stage stage("dist.map", where);
   meet(say("dist.map ", stack.defined() ? say(stack.dtype(), ' ', stack.shape()) : "nothing"));
   if (!stack.defined() || stack.ndim() == 0)
-    refuse<ShapeError>("WP-SHP-001", "a stack with a leading axis is needed.");
+    refuse<ShapeError>("WP-MPI-009", "a stack with a leading axis is needed.");
   const std::int64_t members = stack.shape()[0], each = (members + size() - 1) / size();
   const std::int64_t first = std::min(members, each * rank()), count = std::min(members, first + each) - first;
   Diagnosed<Tensor> own;
@@ -108,7 +108,7 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
     own = f(share);
     if (own.value.ndim() == 0 || own.value.shape()[0] != count ||
         (own.diagnosis.size() != 0 && own.diagnosis.size() != count))
-      refuse<ShapeError>("WP-SHP-001",
+      refuse<ShapeError>("WP-MPI-009",
                          say("the function must give one result per member: ", count, " members, got ",
                              own.value.shape(), " and ", plural(own.diagnosis.size(), "diagnosis entry"), "."));
     own.value = contiguous(own.value);
@@ -128,7 +128,7 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
     Dims mine = shape;
     mine[0] = count;
     if (count > 0 && (own.value.dtype() != dtype || own.value.shape() != mine))
-      refuse<ShapeError>("WP-SHP-001", say("results of all members must be alike; got ", own.value.dtype(), ' ',
+      refuse<ShapeError>("WP-MPI-009", say("results of all members must be alike; got ", own.value.dtype(), ' ',
                                            own.value.shape(), ", others ", dtype, ' ', mine, "."));
     out.value = Tensor::adopt(detail::make_node(dtype, shape));
   });

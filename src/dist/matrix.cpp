@@ -58,12 +58,6 @@ std::string shape_text(std::int64_t m, std::int64_t n) {
 
 }  // namespace
 
-Grid::Grid() {
-  int rows = 1;
-  for (int r = 1; r * r <= size(); ++r)
-    if (size() % r == 0) rows = r;
-  state_ = grid_state(rows, size() / rows);
-}
 Grid::Grid(int rows, int columns, Where where) {
   const Stage stage("dist.Grid", where);
   meet(say("dist.Grid ", rows, " × ", columns));
@@ -75,17 +69,24 @@ Grid::Grid(int rows, int columns, Where where) {
         say("Start ", std::max(1, rows) * std::max(1, columns), " ranks (mpirun -n), or leave the grid out."));
   state_ = grid_state(rows, columns);
 }
-int Grid::rows() const noexcept {
-  return state_->rows;
+const Grid::State& Grid::state() const {
+  if (state_) return *state_;
+  int rows = 1;
+  for (int r = 1; r * r <= size(); ++r)
+    if (size() % r == 0) rows = r;
+  return *grid_state(rows, size() / rows);
 }
-int Grid::columns() const noexcept {
-  return state_->columns;
+int Grid::rows() const {
+  return state().rows;
 }
-int Grid::row() const noexcept {
-  return state_->row;
+int Grid::columns() const {
+  return state().columns;
 }
-int Grid::column() const noexcept {
-  return state_->column;
+int Grid::row() const {
+  return state().row;
+}
+int Grid::column() const {
+  return state().column;
 }
 
 std::int64_t chosen_block(const Layout& layout, std::int64_t m, std::int64_t n) {
@@ -101,7 +102,7 @@ Matrix make_matrix(std::int64_t m, std::int64_t n, DType dtype, const Layout& la
   together([&] {
     constexpr std::int64_t kMost = std::numeric_limits<int>::max();
     if (m < 0 || n < 0)
-      refuse<ShapeError>("WP-SHP-001", say("lengths must not be negative; got ", shape_text(m, n), "."));
+      refuse<ShapeError>("WP-MPI-009", say("lengths must not be negative; got ", shape_text(m, n), "."));
     s = shaped(m, n, layout, vector);
     const std::int64_t rows = s->row.count(0), columns = s->column.count(0);
     if (m > kMost || n > kMost || rows * std::max<std::int64_t>(columns, 1) > kMost)
@@ -188,7 +189,7 @@ Matrix Matrix::from(const Tensor& whole, const Layout& layout, Where where) {
   const Dims shape = whole.defined() ? whole.shape() : Dims();
   meet(say("dist.from ", whole.defined() ? say(whole.dtype(), ' ', shape) : "nothing", ", block ", layout.block));
   if (shape.size() != 1 && shape.size() != 2)
-    refuse<ShapeError>("WP-SHP-016", say("a matrix or a vector is needed; got ", shape, "."));
+    refuse<ShapeError>("WP-MPI-009", say("a matrix or a vector is needed; got ", shape, "."));
   const bool vector = shape.size() == 1;
   Matrix a = make_matrix(shape[0], vector ? 1 : shape[1], matrix_dtype(whole.dtype()), layout, vector);
   together([&] {
@@ -239,7 +240,7 @@ Matrix Matrix::from_local(const Tensor& local, std::int64_t rows, std::int64_t c
     s = shaped(rows, columns, layout, false);
     const Dims own{s->row.count(), s->column.count()};
     if (local.shape() != own)
-      refuse<ShapeError>("WP-SHP-001",
+      refuse<ShapeError>("WP-MPI-009",
                          say("this rank has ", own, " of ", shape_text(rows, columns), "; got ", local.shape(), "."),
                          "local_rows() and local_columns() of a matrix with this layout say what it has.");
     s->storage = contiguous(matrix_transpose(local));

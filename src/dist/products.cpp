@@ -66,7 +66,7 @@ Matrix matmul(const Matrix& a, const Matrix& b, const MatmulOptions& o, Where wh
   const std::int64_t left = o.adjoint_a ? a.rows() : a.columns(), right = o.adjoint_b ? b.columns() : b.rows();
   if (left != right)
     refuse<ShapeError>(
-        "WP-SHP-010", say("columns of A must be as many as rows of B; got A [", a.rows(), ", ", a.columns(), "], B [",
+        "WP-SHP-014", say("columns of A must be as many as rows of B; got A [", a.rows(), ", ", a.columns(), "], B [",
                           b.rows(), ", ", b.columns(), "], adjoint ", o.adjoint_a, ", ", o.adjoint_b, "."));
   need_same_layout(a, b);
   return product(1, a, o.adjoint_a, b, o.adjoint_b, where);

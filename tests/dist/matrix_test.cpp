@@ -99,7 +99,7 @@ TEST(Files, AreReadAndWrittenInPartsAsOneMachineDoes) {
       if (rank() == 0) save(path, whole);
       meet("saved");
       for (const Layout& layout : {Layout{}, some_layout(3), Layout{Grid(size(), 1), 8}}) {
-        const Matrix a = Matrix::load(path, {.layout = layout, .shape = shape});
+        const Matrix a = Matrix::load(path, {.shape = shape, .layout = layout});
         EXPECT_EQ(a.is_vector(), shape.size() == 1);
         EXPECT_EQ(distance(a.gather(), whole), 0) << name(dtype) << ' ' << a.to_string();
         a.save(back);
@@ -121,12 +121,12 @@ TEST(Files, IntegersBecomeF64AndADtypeMayBeAskedFor) {
 }
 
 TEST(Files, ABrokenPromiseOrFileIsRaisedOnEveryRank) {
-  const std::string path = shared_file("p.npy");
+  const std::string path = shared_file("p.npy"), none = shared_file("none.npy"), table = shared_file("x.csv");
   if (rank() == 0) save(path, noise_matrix(6, 4));
   meet("saved");
   EXPECT_THROW(Matrix::load(path, {.shape = Dims{4, 6}}), ShapeError);
-  EXPECT_THROW(Matrix::load(shared_file("none.npy")), FileError);
-  EXPECT_THROW(Matrix::load(shared_file("x.csv")), ArgumentError);
+  EXPECT_THROW(Matrix::load(none), FileError);
+  EXPECT_THROW(Matrix::load(table), ArgumentError);
   if (rank() == 0) std::filesystem::resize_file(path, 150);
   meet("cut");
   EXPECT_THROW(Matrix::load(path), FormatError);

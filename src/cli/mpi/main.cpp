@@ -62,7 +62,7 @@ dist::Matrix read_a(const Told& t) {
   return dist::Matrix::load(t.a, o);
 }
 dist::Matrix read_b(const Told& t, const dist::Matrix& a) {
-  return dist::Matrix::load(t.b, {.layout = a.layout(), .dtype = a.dtype()});
+  return dist::Matrix::load(t.b, {.dtype = a.dtype(), .layout = a.layout()});
 }
 
 constexpr std::int64_t kPrinted = 1 << 20;  // elements that are brought together to be printed
