@@ -73,9 +73,6 @@ struct LoadMatrixOptions {
   std::optional<DType> dtype = std::nullopt;  // what it becomes; none: as stored, integers as f64
   Layout layout = {};
 };
-  std::optional<Dims> shape = std::nullopt;   // what the file must hold: [m, n] or [m]
-  std::optional<DType> dtype = std::nullopt;  // what it becomes; none: as stored, integers as f64
-};
 
 // An m × n matrix of f32, f64, c64 or c128 whose blocks are on the ranks of a grid. A value: copies share, nothing
 // changes it. A vector is a matrix with one column that files and gather() show as 1-d.

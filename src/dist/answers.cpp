@@ -124,9 +124,13 @@ Verdict System<T>::inverse(Matrix& x) {
     x = make_like(a_);
     return verdict_;
   }
+  // Improving n right-hand sides costs more than the inverse: only what would not be ok otherwise.
+  constexpr double kPoor = 1e-7;
+  const bool worth_it = options_.refine == Options::Refine::always ||
+                        (options_.refine != Options::Refine::never && verdict_.forward_error > kPoor);
   const bool plain =
       verdict_.method == Method::lu || verdict_.method == Method::cholesky || verdict_.method == Method::substitution;
-  if (!plain || zero_pivot_ || !rows_.empty() || linalg::refinement_pays<T>(options_, false, verdict_)) {
+  if (!plain || zero_pivot_ || !rows_.empty() || worth_it) {
     Matrix unit = make_like(a_);
     local<T>(unit).each([](std::int64_t i, std::int64_t j, T& v) { v = T(i == j ? 1 : 0); });
     return solve(unit, x);

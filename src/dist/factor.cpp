@@ -30,8 +30,8 @@ void keep_triangle(const Matrix& a, bool upper, bool unit = false) {
 
 // The first k columns, or rows, of a factored matrix, of a layout of their own size.
 template <class T>
-Matrix corner(const Matrix& a, std::int64_t m, std::int64_t n) {
-  if (a.rows() == m && a.columns() == n) return copy_of(a);
+Matrix corner(const Matrix& a, std::int64_t m, std::int64_t n, bool last = false) {
+  if (a.rows() == m && a.columns() == n) return last ? a : copy_of(a);  // the last one takes the memory
   Matrix b = make_matrix(m, n, a.dtype(), a.layout());
   scalapack::redistribute<T>(m, n, local<T>(a), {}, local<T>(b), {}, a.state().grid.state().context);
   return b;
@@ -264,7 +264,7 @@ LuResult lu(const Matrix& a, const DecomposeOptions& o, Where where) {
     std::vector<int> pivots;
     scalapack::getrf<T>(local<T>(f), pivots);
     out.L = corner<T>(f, m, k);
-    out.U = corner<T>(f, k, n);
+    out.U = corner<T>(f, k, n, true);
     keep_triangle<T>(out.L, false, true);
     keep_triangle<T>(out.U, true);
     // Pivots are with the ranks that have the rows: global numbers, from 1.
@@ -300,7 +300,7 @@ QrResult qr(const Matrix& a, const DecomposeOptions& o, Where where) {
     if (k > 0) scalapack::geqrf<T>(local<T>(f), tau);
     out.R = corner<T>(f, k, a.columns());
     keep_triangle<T>(out.R, true);
-    out.Q = corner<T>(f, a.rows(), k);
+    out.Q = corner<T>(f, a.rows(), k, true);
     if (k > 0) scalapack::make_q<T>(k, local<T>(out.Q), tau);
   });
   without_rule("dist.qr", {a}, {}, {&out.Q, &out.R});

@@ -59,9 +59,13 @@ struct Local {
   // f(i, j, element) over what this rank has, with global numbers.
   template <class F>
   void each(F&& f) const {
-    const std::int64_t m = rows(), n = columns();
-    for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t i = 0; i < m; ++i) f(row.global(i), column.global(j), data[j * leading() + i]);
+    const std::int64_t m = rows(), n = columns(), ld = leading();
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::int64_t at = column.global(j);
+      for (std::int64_t i = 0; i < m;)  // a block of rows at a time: no division inside
+        for (std::int64_t g = row.global(i), end = std::min(m, i + row.block); i < end; ++i, ++g)
+          f(g, at, data[j * ld + i]);
+    }
   }
 };
 

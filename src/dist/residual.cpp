@@ -47,8 +47,7 @@ double parts_of(T v) {
 
 }  // namespace
 
-// Every rank multiplies what it has; the exact product is the sum of a
-// rounded one and of what that leaves, which the same kernel gives with the rounded one as right-hand side.
+// Every rank multiplies what it has; products are sums of two numbers each, and are added as such.
 template <class T>
 void residual(const Matrix& s, std::int64_t columns, bool adjoint, const T* b, const T* l, const T* x, T* r,
               typename kernels::RealOf<T>::type* sizes) {
@@ -70,9 +69,7 @@ void residual(const Matrix& s, std::int64_t columns, bool adjoint, const T* b, c
       adjoint ? kernels::View<T>{a.data, a.leading(), 1} : kernels::View<T>{a.data, 1, a.leading()};
   const kernels::View<T> vectors{own.data(), columns, 1};
   kernels::residual<T>(m, n, columns, view, vectors, {}, {zero.data(), columns, 1}, high.data(),
-                       sizes ? own_sizes.data() : nullptr);
-  for (std::size_t e = 0; e < zero.size(); ++e) zero[e] = -high[e];
-  kernels::residual<T>(m, n, columns, view, vectors, {}, {zero.data(), columns, 1}, low.data(), nullptr);
+                       sizes ? own_sizes.data() : nullptr, low.data());
   const std::int64_t numbers = to.n * columns * parts;
   std::vector<double> pairs(static_cast<std::size_t>(2 * numbers), 0);
   for (std::int64_t i = 0; i < m; ++i)

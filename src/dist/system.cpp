@@ -5,12 +5,14 @@
 
 #include "base/text.hpp"
 #include "dist/scalapack.hpp"
+#include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
 #include "kernels/each_float.hpp"
 #include "kernels/exponents.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
+#include "kernels/survey.hpp"
 
 namespace wp::dist {
 namespace {
@@ -59,35 +61,20 @@ template <class T>
 bool System<T>::survey() {
   const Stage stage("look at the matrix");
   const Local<T> a = local<T>(a_);
-  std::int64_t bad = 0, first = n_ * n_;
-  T value{};
-  for (std::int64_t j = 0; j < a.columns(); ++j)
-    for (std::int64_t i = 0; i < a.rows(); ++i)
-      if (const T v = a.at(i, j); !is_finite(v)) [[unlikely]] {
-        ++bad;
-        const std::int64_t at = a.row.global(i) * n_ + a.column.global(j);
-        if (at < first) first = at, value = v;
-      }
-  std::int64_t counts[1] = {bad};
-  all_reduce(counts, 1, MPI_SUM);
-  if (counts[0] > 0) {
-    const std::int64_t least = reduced(first, MPI_MIN);
-    const int owner = reduced(least == first ? rank() : size(), MPI_MIN);
-    broadcast(&value, sizeof value, owner);
-    nonfinite_ = say("A[", least / n_, ", ", least % n_, "] is ", value, " (", counts[0], " of ",
-                     plural(n_ * n_, "element"), counts[0] == 1 ? " is" : " are", " not finite).");
+  // Column-major memory is the transpose to the kernel: its rows are columns here.
+  const kernels::Survey<T> own(a.columns(), a.rows(), {a.data, a.leading(), 1}, nullptr);
+  if (reduced(own.finite() ? 1 : 0, MPI_MIN) == 0) {
+    nonfinite_ = nonfinite_element(a_, "A");
     return false;
   }
-  const std::vector<int> none_rows(static_cast<std::size_t>(a.rows())),
-      none_columns(static_cast<std::size_t>(a.columns()));
-  const kernels::Exponents own =
-      kernels::largest_exponents<T>(a.rows(), a.columns(), {a.data, 1, a.leading()}, none_rows, none_columns);
   row_tops_.assign(static_cast<std::size_t>(n_), kernels::kNoExponent);
   column_tops_ = row_tops_;
   for (std::int64_t i = 0; i < a.rows(); ++i)
-    row_tops_[static_cast<std::size_t>(a.row.global(i))] = own.rows[static_cast<std::size_t>(i)];
+    row_tops_[static_cast<std::size_t>(a.row.global(i))] =
+        kernels::exponent_of_size(static_cast<double>(own.columns()[i]));
   for (std::int64_t j = 0; j < a.columns(); ++j)
-    column_tops_[static_cast<std::size_t>(a.column.global(j))] = own.columns[static_cast<std::size_t>(j)];
+    column_tops_[static_cast<std::size_t>(a.column.global(j))] =
+        kernels::exponent_of_size(static_cast<double>(own.rows()[j]));
   all_reduce(row_tops_.data(), n_, MPI_MAX);
   all_reduce(column_tops_.data(), n_, MPI_MAX);
   return true;
@@ -97,9 +84,11 @@ bool System<T>::survey() {
 template <class T>
 Structure System<T>::structure_by_elements() {
   int full[2] = {0, 0};  // below, above
-  local<T>(a_).each([&](std::int64_t i, std::int64_t j, const T& v) {
-    if (v != T(0) && i != j) full[i > j ? 0 : 1] = 1;
-  });
+  const Local<T> a = local<T>(a_);
+  for (std::int64_t j = 0; j < a.columns() && !(full[0] && full[1]); ++j)
+    for (std::int64_t i = 0; i < a.rows(); ++i)
+      if (a.at(i, j) != T(0))
+        if (const std::int64_t below = a.row.global(i) - a.column.global(j); below != 0) full[below > 0 ? 0 : 1] = 1;
   all_reduce(full, 2, MPI_MAX);
   return !full[0] && !full[1] ? Structure::diagonal
          : !full[1]           ? Structure::lower
@@ -207,13 +196,23 @@ void System<T>::measure() {
   const Local<T> s = local<T>(factors_);
   std::vector<double> sums(static_cast<std::size_t>(n_), 0);
   for (std::int64_t j = 0; j < s.columns(); ++j) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < s.rows(); ++i) {
-      const double size = static_cast<double>(std::abs(s.at(i, j)));
-      sum += size;
-      largest_ = std::max(largest_, size);
+    constexpr std::int64_t kLanes = 8;  // sums side by side: no addition waits for the one before
+    double sum[kLanes] = {}, most[kLanes] = {};
+    const T* const column = &s.at(0, j);
+    const std::int64_t m = s.rows();
+    std::int64_t i = 0;
+    for (; i + kLanes <= m; i += kLanes)
+      for (std::int64_t k = 0; k < kLanes; ++k) {
+        const double size = static_cast<double>(std::abs(column[i + k]));
+        sum[k] += size;
+        most[k] = size > most[k] ? size : most[k];
+      }
+    for (; i < m; ++i) {
+      sum[0] += static_cast<double>(std::abs(column[i]));
+      most[0] = std::max(most[0], static_cast<double>(std::abs(column[i])));
     }
-    sums[static_cast<std::size_t>(s.column.global(j))] = sum;
+    largest_ = std::max(largest_, *std::max_element(most, most + kLanes));
+    for (const double v : sum) sums[static_cast<std::size_t>(s.column.global(j))] += v;
   }
   all_sum(sums.data(), n_);
   norm_ = n_ ? *std::max_element(sums.begin(), sums.end()) : 0;
@@ -242,10 +241,15 @@ void System<T>::factor() {
   }
   verdict_.method = Method::lu;
   zero_pivot_ = scalapack::getrf<T>(local<T>(factors_), pivots_) > 0;
-  double top = 0;
-  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) {
-    if (i <= j) top = std::max(top, static_cast<double>(std::abs(v)));
-  });
+  double top = 0;  // of U
+  const Local<T> f = local<T>(factors_);
+  for (std::int64_t j = 0; j < f.columns(); ++j) {
+    const std::int64_t last = f.column.global(j);
+    for (std::int64_t i = 0; i < f.rows() && f.row.global(i) <= last;) {  // blocks of rows
+      const std::int64_t end = std::min({f.rows(), i + f.row.block, i + last - f.row.global(i) + 1});
+      for (; i < end; ++i) top = std::max(top, static_cast<double>(std::abs(f.at(i, j))));
+    }
+  }
   top = reduced(top, MPI_MAX);
   verdict_.growth = largest_ > 0 ? top / largest_ : 1;
   if (verdict_.growth > kGrowth) factor_by_qr();

@@ -62,6 +62,10 @@ Exponents exponents(std::int64_t m, std::int64_t n, const Survey<T>& survey) {
 
 }  // namespace
 
+int exponent_of_size(double size) {
+  return exponent_of(size);
+}
+
 template <class T>
 Exponents largest_exponents(std::int64_t m, std::int64_t n, View<T> a, const std::vector<int>& row,
                             const std::vector<int>& column) {

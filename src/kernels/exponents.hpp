@@ -10,7 +10,10 @@ namespace wp::kernels {
 
 inline constexpr int kNoExponent = std::numeric_limits<int>::min() / 4;  // that of 0
 
-// e with |v| in [2^(e−1), 2^e) for the largest element v of every row and of every column; kNoExponent of zeros.
+// e with a size in [2^(e−1), 2^e); kNoExponent of 0.
+int exponent_of_size(double size);
+
+// The same for the largest element of every row and of every column.
 struct Exponents {
   std::vector<int> rows, columns;
 };

@@ -16,7 +16,8 @@ struct Row {
 
 std::string small_file() {
   const std::string path =
-      (std::filesystem::temp_directory_path() / ("wp_dist_f" + broadcast_text(std::to_string(getpid())) + ".npy")).string();
+      (std::filesystem::temp_directory_path() / ("wp_dist_f" + broadcast_text(std::to_string(getpid())) + ".npy"))
+          .string();
   Matrix::from(ones({2, 2}), some_layout()).save(path);
   return path;
 }
@@ -26,7 +27,8 @@ std::vector<Row> rows() {
   return {
       {"WP-MPI-001", [] { const Session second; }, [] { Matrix::identity(2); }},
       {"WP-MPI-002", [=] { Matrix::from(ones({one() ? 3 : 2})); }, [] { Matrix::from(ones({2})); }},
-      {"WP-MPI-003", [] { together([] { throw std::runtime_error("of another library"); }); }, [] { together([] {}); }},
+      {"WP-MPI-003", [] { together([] { throw std::runtime_error("of another library"); }); },
+       [] { together([] {}); }},
       {"WP-MPI-004", [] { Grid(size() + 1, 2); }, [] { Grid(size(), 1); }},
       {"WP-MPI-005", [] { Matrix::generate(1 << 20, 1 << 20, f64, [](auto, auto) { return complex128(0); }); },
        [] { Matrix::generate(2, 2, f64, [](auto, auto) { return complex128(0); }); }},
@@ -43,7 +45,13 @@ std::vector<Row> rows() {
          const std::string path = small_file();
          Matrix::load(path, {.shape = Dims{2, 2}});
        }},
-      {"WP-MPI-009", [] { Matrix::from(ones({2, 2, 2})); }, [] { Matrix::from(ones({2, 2})); }},
+      {"WP-MPI-009",
+       [] {
+         Matrix::from(ones({2, 2, 2}));
+       },
+       [] {
+         Matrix::from(ones({2, 2}));
+       }},
   };
 }
 

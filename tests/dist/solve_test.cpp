@@ -1,4 +1,5 @@
 #include "hard_cases.hpp"
+#include "long_tests.hpp"
 #include "matrices.hpp"
 
 namespace wp::dist {
@@ -28,7 +29,9 @@ TEST(Solve, GivesTheExactSolutionToTheLastDigitsOnEveryGridAndBlock) {
 }
 
 TEST(Solve, AgreesWithOneMachineToThePromisedDigits) {
-  for (const std::int64_t n : {200, 333}) {
+  std::vector<std::int64_t> sizes{200, 333};
+  if (long_tests()) sizes.push_back(1000);
+  for (const std::int64_t n : sizes) {
     const Tensor a = noise_matrix(n, n), b = noise_matrix(n, 3, f64, 9);
     const auto one = linalg::diagnosed::solve(a, b);
     for (const std::int64_t block : {7, 32, 64}) {
@@ -227,6 +230,7 @@ TEST_P(HardCases, AreRightOrHonest) {
               : op == "lstsq"    ? Tensors{lstsq(a, b()).gather()}
               : op == "pinv"     ? Tensors{pinv(a).gather()}
               : op == "cond"     ? Tensors{Tensor(Scalar(cond(a)))}
+              : op == "rank"     ? Tensors{Tensor(Scalar(matrix_rank(a)))}
               : op == "cholesky" ? Tensors{cholesky(a).gather()}
               : op == "svdvals"  ? Tensors{svdvals(a)}
                                  : Tensors{eigh(a).eigenvalues};
@@ -243,7 +247,8 @@ std::vector<std::size_t> matrices() {
   for (std::size_t i = 0; i < hard::cases().size(); ++i) {
     const hard::json& c = hard::cases()[i];
     const std::string op = c.at("op");
-    const bool ours = op == "solve" || op == "inv";
+    const bool ours = op == "solve" || op == "inv" || op == "lstsq" || op == "pinv" || op == "cond" || op == "rank" ||
+                      op == "cholesky" || op == "svdvals" || op == "eigvalsh";
     if (ours && c.at("inputs")[0].at("shape").size() == 2) out.push_back(i);
   }
   return out;
