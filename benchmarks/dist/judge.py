@@ -4,8 +4,8 @@
   benchmarks/dist/run [--quick]
 
 Ratios are medians of alternating runs (bare, ours, bare) by the same ranks; `same` is bare against bare: the noise. The model is
-seconds = a·flops + b·bytes + c·messages per rank, with counts by the library (dist::traffic) and coefficients fitted at some sizes;
-it is judged at others."""
+seconds = a·flops + b·bytes + c·messages + d·numbers per rank, with counts by the library (dist::traffic) and coefficients fitted at some sizes;
+it is judged at others. Numbers of A per rank stand for what passes over the matrix cost."""
 import argparse
 import json
 import pathlib
@@ -41,7 +41,7 @@ def layer():
 
 
 def design(rows):
-    return np.array([[r["flops"], r["bytes"], r["messages"]] for r in rows])
+    return np.array([[r["flops"], r["bytes"], r["messages"], r["n"] ** 2 / r["ranks"]] for r in rows])
 
 
 def fitted(rows):
@@ -52,18 +52,18 @@ def fitted(rows):
 
 
 def model():
-    train, held, rounds = ((200, 300, 400, 600), (350, 500), 3) if options.quick else ((400, 700, 1000, 1500, 2000), (550, 850, 1250, 1750), 9)
-    print("\nCost model of solve: seconds = a·flops + b·bytes + c·messages per rank")
+    train, held, rounds = ((200, 300, 400, 600), (350, 500), 3) if options.quick else ((400, 600, 800, 1000, 1300, 1600, 2000), (500, 900, 1200, 1800), 15)
+    print("\nCost model of solve: seconds = a·flops + b·bytes + c·messages + d·numbers of A, per rank")
     out = []
     for ranks in (1, 2, 4):
         rows = [run("solve", n, ranks, rounds) for n in train]
-        a, b, c = fitted(rows)
+        a, b, c, d = fitted(rows)
         print(f"  {ranks} rank{'s' if ranks > 1 else ' '}: {1 / a / 1e9 if a else float('inf'):.1f} GFLOP/s, "
-              f"{1 / b / 1e9 if b else float('inf'):.2f} GB/s, {1e6 * c:.2f} µs per message; counts per rank at n = {train[-1]}: "
+              f"{1 / b / 1e9 if b else float('inf'):.2f} GB/s, {1e6 * c:.2f} µs per message, {1e9 * d:.2f} ns per number of A; counts per rank at n = {train[-1]}: "
               f"{rows[-1]['flops'] / 1e9:.2f} GFLOP, {rows[-1]['bytes'] / 1e6:.1f} MB, {rows[-1]['messages']} messages")
         for n in held:
             r = run("solve", n, ranks, rounds)
-            predicted = float(design([r])[0] @ np.array([a, b, c]))
+            predicted = float(design([r])[0] @ np.array([a, b, c, d]))
             out.append({"ranks": ranks, "n": n, "predicted": predicted, "measured": r["least"], "off": predicted / r["least"] - 1})
             print(f"      n = {n:5}  predicted {1e3 * predicted:8.1f} ms, measured {1e3 * r['least']:8.1f} ms, off {100 * out[-1]['off']:+.0f} %")
     print(f"  worst: {100 * max(abs(o['off']) for o in out):.0f} %")

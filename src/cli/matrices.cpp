@@ -168,6 +168,14 @@ Matrix read_matrix(const std::string& file, const std::string& names) {
   return m;
 }
 
+std::optional<Setting> setting_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end == '\0') return Setting(number);
+  return Setting(std::string_view(text));
+}
+
 void Outputs::declare(CLI::App& app, bool data) {
   app.add_flag("--json", as_json, "Print JSON (schema_version inside) with the diagnosis.");
   app.add_option("--html", html, "Write a report with charts to this file.");

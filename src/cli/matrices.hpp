@@ -1,6 +1,7 @@
 // What the commands of linear algebra share: reading matrices, reports, and where results go.
 #pragma once
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Matrix {
   std::vector<std::string> names;
 };
 Matrix read_matrix(const std::string& file, const std::string& names);
+
+// --ridge: a number, or the name of a rule; none if empty. The text must outlive it.
+std::optional<Setting> setting_of(const std::string& text);
 
 // Where results go: --json, --html FILE, --out FILE.
 struct Outputs {

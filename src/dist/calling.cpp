@@ -28,7 +28,11 @@ Options system_options(const SolveOptions& o) {
   return linalg::options_of(c, 0);
 }
 
-SolveOptions as_solve_options(const InvOptions& o) {
+namespace {
+
+// Both have the same fields.
+template <class To, class From>
+To same_options(const From& o) {
   return {.if_ill = o.if_ill,
           .ridge = o.ridge,
           .noise = o.noise,
@@ -41,6 +45,15 @@ SolveOptions as_solve_options(const InvOptions& o) {
           .accuracy = o.accuracy,
           .method = o.method,
           .out = o.out};
+}
+
+}  // namespace
+
+SolveOptions as_solve_options(const InvOptions& o) {
+  return same_options<SolveOptions>(o);
+}
+InvOptions as_inv_options(const SolveOptions& o) {
+  return same_options<InvOptions>(o);
 }
 
 std::string options_text(const SolveOptions& o) {

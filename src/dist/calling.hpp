@@ -14,6 +14,7 @@ namespace wp::dist {
 // The options of solve and inv, read and checked as their ops do.
 Options system_options(const SolveOptions& o);
 SolveOptions as_solve_options(const InvOptions& o);
+InvOptions as_inv_options(const SolveOptions& o);
 std::string options_text(const SolveOptions& o);
 // raise, warn, nan or ignore.
 Policy policy_of(std::string_view if_ill);

@@ -51,19 +51,8 @@ Verdict ask_one_place(const Problem& p, const Tensor& a, Matrix& x) {
   try {
     if (rank() == 0) {
       const Unseen unseen;
-      SolveOptions o = p.given;
-      const auto found = b.defined() ? linalg::diagnosed::solve(a, b, o)
-                                     : linalg::diagnosed::inv(a, {.if_ill = o.if_ill,
-                                                                  .ridge = o.ridge,
-                                                                  .noise = o.noise,
-                                                                  .shift = o.shift,
-                                                                  .assume = o.assume,
-                                                                  .refine = o.refine,
-                                                                  .certify = o.certify,
-                                                                  .min_digits = o.min_digits,
-                                                                  .names = o.names,
-                                                                  .accuracy = o.accuracy,
-                                                                  .method = o.method});
+      const auto found =
+          b.defined() ? linalg::diagnosed::solve(a, b, p.given) : linalg::diagnosed::inv(a, as_inv_options(p.given));
       verdict = packed_verdict(found.diagnosis.state()->verdicts[0]);
       answer = found.value;
     }

@@ -1,6 +1,6 @@
 // Ranks that go wrong on purpose: dist_worker die | mismatch | throw | leave | hang. The last rank is the one.
-#include <csignal>
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <thread>
 

@@ -22,14 +22,6 @@ struct Told {
   std::optional<double> rtol;
   bool certify = false, may_regularise = false;
   Outputs outputs;
-
-  std::optional<Setting> ridge_setting() const {
-    if (ridge.empty()) return std::nullopt;
-    char* end = nullptr;
-    const double number = std::strtod(ridge.c_str(), &end);
-    if (*end == '\0') return Setting(number);
-    return Setting(std::string_view(ridge));
-  }
 };
 using Ask = std::shared_ptr<Told>;
 
@@ -100,19 +92,19 @@ int finish(const std::string& command, const Told& t, const dist::Matrix& a, con
 int run_solve(const Told& t) {
   const dist::Matrix a = read_a(t), b = read_b(t, a);
   const auto found = dist::diagnosed::solve(
-      a, b, {.if_ill = t.if_ill, .ridge = t.ridge_setting(), .noise = t.noise, .certify = t.certify});
+      a, b, {.if_ill = t.if_ill, .ridge = setting_of(t.ridge), .noise = t.noise, .certify = t.certify});
   return finish("solve", t, a, found.diagnosis, found.value);
 }
 int run_inv(const Told& t) {
   const dist::Matrix a = read_a(t);
   const auto found = dist::diagnosed::inv(
-      a, {.if_ill = t.if_ill, .ridge = t.ridge_setting(), .noise = t.noise, .certify = t.certify});
+      a, {.if_ill = t.if_ill, .ridge = setting_of(t.ridge), .noise = t.noise, .certify = t.certify});
   return finish("inv", t, a, found.diagnosis, found.value);
 }
 int run_lstsq(const Told& t) {
   const dist::Matrix a = read_a(t), b = read_b(t, a);
   const auto found =
-      dist::diagnosed::lstsq(a, b, {.rtol = t.rtol, .atol = t.atol, .ridge = t.ridge_setting(), .noise = t.noise});
+      dist::diagnosed::lstsq(a, b, {.rtol = t.rtol, .atol = t.atol, .ridge = setting_of(t.ridge), .noise = t.noise});
   return finish("lstsq", t, a, found.diagnosis, found.value);
 }
 int run_svd(const Told& t) {
