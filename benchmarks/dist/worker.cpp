@@ -1,5 +1,6 @@
 // wp_bench_dist CASE N ROUNDS: one case of the distributed part and the bare ScaLAPACK calls that it rests on,
-// alternating in one run; every rank takes part, rank 0 prints one line of JSON. Started by mpirun (benchmarks/dist/run).
+// alternating in one run; every rank takes part, rank 0 prints one line of JSON. Started by mpirun
+// (benchmarks/dist/run).
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -21,14 +22,15 @@ using dist::Matrix;
 
 // A fixed number in [−1, 1) for every pair: SplitMix64.
 double noise(std::int64_t i, std::int64_t j) {
-  std::uint64_t z = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(j) * 0xC2B2AE3D27D4EB4FU;
+  std::uint64_t z =
+      static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(j) * 0xC2B2AE3D27D4EB4FU;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
 }
 
 struct Case {
-  std::function<void(const Matrix& a, const Matrix& b)> ours, bare;
+  std::function<void(const Matrix&a, const Matrix&b)> ours, bare;
 };
 
 const std::map<std::string, Case>& cases() {
@@ -107,7 +109,8 @@ int main(int argc, char** argv) {
     const Case& c = cases().at(name);
     dist::meet("begin");
     const double before = peak();
-    const Matrix a = Matrix::generate(n, n, f64, [](std::int64_t i, std::int64_t j) { return complex128(noise(i, j)); });
+    const Matrix a =
+        Matrix::generate(n, n, f64, [](std::int64_t i, std::int64_t j) { return complex128(noise(i, j)); });
     const Matrix b = Matrix::from(ones({n}), a.layout());
     dist::Traffic sent = dist::traffic();
     c.ours(a, b);

@@ -155,7 +155,6 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
 // The factors of a system, for the way back.
 template <class T>
 struct KeptSystem final : Kept {
-  Options options;
   std::shared_ptr<System<T>> system;
   Matrix solve(const Matrix& b, bool adjoint) override {
     const DType asked = b.dtype();
@@ -188,10 +187,7 @@ Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
   return linalg::with_float(working(p.a.dtype(), p.b.defined() ? p.a.rows() : std::int64_t{0}), [&]<class T>(T) {
     if (!keep) return answer<T>(p, nullptr);
     auto kept = std::make_shared<KeptSystem<T>>();
-    kept->options = p.options;
-    const Problem fixed{p.op, p.a, p.b, p.given, kept->options, p.adjoint};
-    // The system refers to the options that are kept with it.
-    const Answer a = answer<T>(fixed, &kept->system);
+    const Answer a = answer<T>(p, &kept->system);
     *keep = kept;
     return a;
   });

@@ -83,7 +83,7 @@ class System {
   std::string relation(const std::vector<T>& v, bool rows, bool& exact) const;
 
   Matrix a_;
-  const Options& options_;
+  const Options options_;
   const std::int64_t n_;
   Verdict verdict_;
   bool judged_ = false, zero_pivot_ = false;
