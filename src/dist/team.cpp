@@ -12,6 +12,8 @@
 #include "wellposed/record.hpp"
 #include "wellposed/threads.hpp"
 
+extern "C" [[gnu::weak]] void openblas_set_num_threads(int count);
+
 namespace wp::dist {
 namespace {
 
@@ -261,6 +263,8 @@ Session::Session() : state_(std::make_unique<State>()) {
   MPI_Comm_rank(l->comm, &l->rank);
   MPI_Comm_size(l->comm, &l->size);
   live = l;
+  // Debian's ScaLAPACK loads a shared OpenBLAS too, whose start calls functions of ours and gives them threads again.
+  if (openblas_set_num_threads) openblas_set_num_threads(1);
   // Ranks of one machine share its processors.
   if (!std::getenv("WELLPOSED_THREADS")) {
     MPI_Comm machine = MPI_COMM_NULL;
