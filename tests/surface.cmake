@@ -21,12 +21,22 @@ file(GLOB python_tests CONFIGURE_DEPENDS python/test_*.py)
 if(WP_NOT_HERE)
   list(FILTER python_tests EXCLUDE REGEX "test_cli_postmortem")
 endif()
+if(NOT WP_MPI_FOUND)
+  list(FILTER python_tests EXCLUDE REGEX "test_mpi")
+endif()
 foreach(path ${python_tests})
   cmake_path(GET path STEM name)
   string(REPLACE "test_" "python_" name ${name})
   add_test(NAME ${name} COMMAND ${WP_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${path})
   set_property(TEST ${name} PROPERTY ENVIRONMENT "WP_CLI=$<TARGET_FILE:wellposed_cli>;WP_WORKER=$<TARGET_FILE:wp_io_worker>;WP_RECORD_WORKER=$<TARGET_FILE:wp_record_worker>")
 endforeach()
+
+if(WP_MPI_FOUND)
+  list(JOIN WP_MPIRUN " " mpirun)
+  set_property(TEST python_mpi APPEND PROPERTY ENVIRONMENT
+    "WP_MPI_CLI=$<TARGET_FILE:wellposed_mpi_cli>;WP_MPI_WORKER=$<TARGET_FILE:wp_dist_worker>;WP_MPIRUN=${mpirun}")
+  set_property(TEST python_mpi PROPERTY PROCESSORS 2)
+endif()
 
 if(WP_PYTHON)  # the package, as it stands in the build folder
   file(GLOB package_tests CONFIGURE_DEPENDS python/package/test_*.py python/array_api/test_*.py)

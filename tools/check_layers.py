@@ -5,7 +5,7 @@ import re
 import sys
 
 tree = pathlib.Path(sys.argv[1])
-layers = re.findall(r"^wp_layer\((\w+)", (tree / "CMakeLists.txt").read_text(), re.M) + ["cli"]
+layers = re.findall(r"^wp_layer\((\w+)", (tree / "CMakeLists.txt").read_text(), re.M) + ["dist", "cli"]
 bad = []
 for path in sorted((tree / "src").rglob("*.?pp")) + sorted((tree / "src").rglob("*.inl")):
     here = path.relative_to(tree / "src").parts[0]

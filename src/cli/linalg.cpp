@@ -21,14 +21,6 @@ struct Told {
   std::optional<double> rtol;
   bool certify = false, may_regularise = false;
   Outputs outputs;
-
-  std::optional<Setting> ridge_setting() const {
-    if (ridge.empty()) return std::nullopt;
-    char* end = nullptr;
-    const double number = std::strtod(ridge.c_str(), &end);
-    if (*end == '\0') return Setting(number);
-    return Setting(std::string_view(ridge));
-  }
 };
 using Ask = std::shared_ptr<Told>;
 
@@ -156,7 +148,7 @@ int run_diagnose(const Told& t) {
 int run_inv(const Told& t) {
   Matrix a = read_matrix(t.a, t.names);
   auto result = linalg::diagnosed::inv(a.values, {.if_ill = t.if_ill,
-                                                  .ridge = t.ridge_setting(),
+                                                  .ridge = setting_of(t.ridge),
                                                   .noise = t.noise,
                                                   .certify = t.certify,
                                                   .names = labels(a),
@@ -169,7 +161,7 @@ int run_solve(const Told& t) {
   const Tensor b = read_data(t.b);
   auto result = linalg::diagnosed::solve(a.values, b,
                                          {.if_ill = t.if_ill,
-                                          .ridge = t.ridge_setting(),
+                                          .ridge = setting_of(t.ridge),
                                           .noise = t.noise,
                                           .certify = t.certify,
                                           .names = labels(a),
@@ -181,7 +173,7 @@ int run_lstsq(const Told& t) {
   Matrix a = read_matrix(t.a, t.names);
   const Tensor b = read_data(t.b);
   auto result = linalg::diagnosed::lstsq(
-      a.values, b, {.rtol = t.rtol, .atol = t.atol, .ridge = t.ridge_setting(), .noise = t.noise});
+      a.values, b, {.rtol = t.rtol, .atol = t.atol, .ridge = setting_of(t.ridge), .noise = t.noise});
   return finish("lstsq", std::move(a), result, t, b);
 }
 

@@ -168,6 +168,14 @@ Matrix read_matrix(const std::string& file, const std::string& names) {
   return m;
 }
 
+std::optional<Setting> setting_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end == '\0') return Setting(number);
+  return Setting(std::string_view(text));
+}
+
 void Outputs::declare(CLI::App& app, bool data) {
   app.add_flag("--json", as_json, "Print JSON (schema_version inside) with the diagnosis.");
   app.add_option("--html", html, "Write a report with charts to this file.");
@@ -193,6 +201,7 @@ int deliver(const Report& r, const Outputs& o, bool always) {
     json out = {
         {"schema_version", 1}, {"command", r.command}, {"file", r.matrix.file}, {"verdict", good ? "ok" : "look"}};
     out["shape"] = std::vector<std::int64_t>(r.matrix.values.shape().begin(), r.matrix.values.shape().end());
+    if (r.extra.is_object()) out.update(r.extra);
     if (r.value.defined() && o.out.empty()) out["value"] = nested(r.value);
     if (r.sigma.defined()) out["singular_values"] = nested(r.sigma);
     out["diagnosis"] = json::parse(r.diagnosis.json());

@@ -1,6 +1,7 @@
 // What the commands of linear algebra share: reading matrices, reports, and where results go.
 #pragma once
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct Matrix {
 };
 Matrix read_matrix(const std::string& file, const std::string& names);
 
+// --ridge: a number, or the name of a rule; none if empty. The text must outlive it.
+std::optional<Setting> setting_of(const std::string& text);
+
 // Where results go: --json, --html FILE, --out FILE.
 struct Outputs {
   bool as_json = false;
@@ -41,6 +45,7 @@ struct Report {
   Tensor sigma;          // singular values of the member shown, or undefined
   double threshold = 0;  // that they are compared with
   std::vector<plot::Chart> charts;
+  json extra = nullptr;  // more fields of the JSON, or null
 };
 // Data to stdout (or --out), words to stderr; with `always` the report is what was asked for and goes to stdout.
 // Returns the exit code: 1 when the diagnosis has something to say.

@@ -41,30 +41,32 @@ class Roomy {
 }  // namespace
 
 extern "C" {
-#define WP_GUARDED(gemv, hemv, trsv, T)                                                                            \
-  void __real_##gemv(const char*, const Int*, const Int*, const T*, const T*, const Int*, const T*, const Int*,    \
-                     const T*, T*, const Int*, Length);                                                            \
-  void __real_##hemv(const char*, const Int*, const T*, const T*, const Int*, const T*, const Int*, const T*, T*,  \
-                     const Int*, Length);                                                                          \
-  void __real_##trsv(const char*, const char*, const char*, const Int*, const T*, const Int*, T*, const Int*,      \
-                     Length, Length, Length);                                                                      \
-  void __wrap_##gemv(const char* op, const Int* m, const Int* n, const T* alpha, const T* a, const Int* lda,       \
-                     const T* x, const Int* incx, const T* beta, T* y, const Int* incy, Length length) {           \
-    if (*op != 'N' && *op != 'n') return __real_##gemv(op, m, n, alpha, a, lda, x, incx, beta, y, incy, length);   \
-    Roomy<T> v(*n, x, *incx);                                                                                      \
-    __real_##gemv(op, m, n, alpha, a, lda, v.data(), &kOne, beta, y, incy, length);                                \
-  }                                                                                                                \
-  void __wrap_##hemv(const char* part, const Int* n, const T* alpha, const T* a, const Int* lda, const T* x,       \
-                     const Int* incx, const T* beta, T* y, const Int* incy, Length length) {                       \
-    Roomy<T> v(*n, x, *incx), w(*n, y, *incy);                                                                     \
-    __real_##hemv(part, n, alpha, a, lda, v.data(), &kOne, beta, w.data(), &kOne, length);                         \
-    w.give_back(y);                                                                                                \
-  }                                                                                                                \
-  void __wrap_##trsv(const char* part, const char* op, const char* unit, const Int* n, const T* a, const Int* lda, \
-                     T* x, const Int* incx, Length l1, Length l2, Length l3) {                                     \
-    Roomy<T> v(*n, x, *incx);                                                                                      \
-    __real_##trsv(part, op, unit, n, a, lda, v.data(), &kOne, l1, l2, l3);                                         \
-    v.give_back(x);                                                                                                \
+// Visible, as the linker sends ScaLAPACK's calls here too (cmake/mpi.cmake).
+#define WP_SEEN [[gnu::visibility("default")]]
+#define WP_GUARDED(gemv, hemv, trsv, T)                                                                              \
+  void __real_##gemv(const char*, const Int*, const Int*, const T*, const T*, const Int*, const T*, const Int*,      \
+                     const T*, T*, const Int*, Length);                                                              \
+  void __real_##hemv(const char*, const Int*, const T*, const T*, const Int*, const T*, const Int*, const T*, T*,    \
+                     const Int*, Length);                                                                            \
+  void __real_##trsv(const char*, const char*, const char*, const Int*, const T*, const Int*, T*, const Int*,        \
+                     Length, Length, Length);                                                                        \
+  WP_SEEN void __wrap_##gemv(const char* op, const Int* m, const Int* n, const T* alpha, const T* a, const Int* lda, \
+                             const T* x, const Int* incx, const T* beta, T* y, const Int* incy, Length length) {     \
+    if (*op != 'N' && *op != 'n') return __real_##gemv(op, m, n, alpha, a, lda, x, incx, beta, y, incy, length);     \
+    Roomy<T> v(*n, x, *incx);                                                                                        \
+    __real_##gemv(op, m, n, alpha, a, lda, v.data(), &kOne, beta, y, incy, length);                                  \
+  }                                                                                                                  \
+  WP_SEEN void __wrap_##hemv(const char* part, const Int* n, const T* alpha, const T* a, const Int* lda, const T* x, \
+                             const Int* incx, const T* beta, T* y, const Int* incy, Length length) {                 \
+    Roomy<T> v(*n, x, *incx), w(*n, y, *incy);                                                                       \
+    __real_##hemv(part, n, alpha, a, lda, v.data(), &kOne, beta, w.data(), &kOne, length);                           \
+    w.give_back(y);                                                                                                  \
+  }                                                                                                                  \
+  WP_SEEN void __wrap_##trsv(const char* part, const char* op, const char* unit, const Int* n, const T* a,           \
+                             const Int* lda, T* x, const Int* incx, Length l1, Length l2, Length l3) {               \
+    Roomy<T> v(*n, x, *incx);                                                                                        \
+    __real_##trsv(part, op, unit, n, a, lda, v.data(), &kOne, l1, l2, l3);                                           \
+    v.give_back(x);                                                                                                  \
   }
 WP_GUARDED(cgemv_, chemv_, ctrsv_, std::complex<float>)
 WP_GUARDED(zgemv_, zhemv_, ztrsv_, std::complex<double>)

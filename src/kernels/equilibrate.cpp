@@ -7,12 +7,13 @@
 #include "base/pool.hpp"
 #include "kernels/condition.hpp"
 #include "kernels/each_float.hpp"
+#include "kernels/exponents.hpp"
 
 namespace wp::kernels {
 namespace {
 
-constexpr int kNone = std::numeric_limits<int>::min() / 4;  // the exponent of 0
-constexpr int kSpread = 3;                                  // lines may differ by 2³
+constexpr int kNone = kNoExponent;
+constexpr int kSpread = 3;  // lines may differ by 2³
 // Largest elements within 2^±kSafe are far from overflow and underflow.
 template <class T>
 inline constexpr int kSafe = std::is_same_v<typename RealOf<T>::type, float> ? 32 : 256;
@@ -28,37 +29,6 @@ inline constexpr int kSafe = std::is_same_v<typename RealOf<T>::type, float> ? 3
 template <class T>
 [[gnu::always_inline]] inline int exponent_of(std::complex<T> v) {
   return std::max(exponent_of(static_cast<double>(v.real())), exponent_of(static_cast<double>(v.imag())));
-}
-
-// The largest exponents of rows and columns of 2^row · A · 2^column, in one pass along the smaller stride.
-struct Exponents {
-  std::vector<int> rows, columns;
-};
-template <class T>
-Exponents exponents(std::int64_t m, std::int64_t n, View<T> a, const std::vector<int>& row,
-                    const std::vector<int>& column) {
-  if (std::abs(a.rows) < std::abs(a.columns)) {
-    Exponents turned = exponents(n, m, View<T>{a.data, a.columns, a.rows}, column, row);
-    std::swap(turned.rows, turned.columns);
-    return turned;
-  }
-  Exponents top{std::vector<int>(row.size(), kNone), std::vector<int>(column.size(), kNone)};
-  for (std::int64_t i = 0; i < m; ++i) {
-    const T* const line = a.data + i * a.rows;
-    const int shift = row[static_cast<std::size_t>(i)];
-    int* const across = top.columns.data();
-    int most = kNone;
-    for (std::int64_t j = 0; j < n; ++j) {
-      const int e = exponent_of(line[j * a.columns]) + (shift + column[static_cast<std::size_t>(j)]);
-      most = std::max(most, e);
-      across[j] = std::max(across[j], e);
-    }
-    top.rows[static_cast<std::size_t>(i)] = most;
-  }
-  for (std::vector<int>* lines : {&top.rows, &top.columns})
-    for (int& e : *lines)
-      if (e < kNone / 2) e = kNone;
-  return top;
 }
 
 // Whether lines are so different, or so far from 1, that they must be scaled.
@@ -90,18 +60,50 @@ Exponents exponents(std::int64_t m, std::int64_t n, const Survey<T>& survey) {
   return top;
 }
 
-// From the largest exponents of A.
+}  // namespace
+
+int exponent_of_size(double size) {
+  return exponent_of(size);
+}
+
 template <class T>
-Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, Exponents top) {
+Exponents largest_exponents(std::int64_t m, std::int64_t n, View<T> a, const std::vector<int>& row,
+                            const std::vector<int>& column) {
+  if (std::abs(a.rows) < std::abs(a.columns)) {
+    Exponents turned = largest_exponents(n, m, View<T>{a.data, a.columns, a.rows}, column, row);
+    std::swap(turned.rows, turned.columns);
+    return turned;
+  }
+  Exponents top{std::vector<int>(row.size(), kNone), std::vector<int>(column.size(), kNone)};
+  for (std::int64_t i = 0; i < m; ++i) {
+    const T* const line = a.data + i * a.rows;
+    const int shift = row[static_cast<std::size_t>(i)];
+    int* const across = top.columns.data();
+    int most = kNone;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const int e = exponent_of(line[j * a.columns]) + (shift + column[static_cast<std::size_t>(j)]);
+      most = std::max(most, e);
+      across[j] = std::max(across[j], e);
+    }
+    top.rows[static_cast<std::size_t>(i)] = most;
+  }
+  for (std::vector<int>* lines : {&top.rows, &top.columns})
+    for (int& e : *lines)
+      if (e < kNone / 2) e = kNone;
+  return top;
+}
+
+template <class T>
+Equilibration equilibrate(Exponents top, const ExponentsAfter& after) {
   Equilibration q;
-  q.rows.assign(static_cast<std::size_t>(m), 0);
-  q.columns.assign(static_cast<std::size_t>(n), 0);
+  q.rows.assign(top.rows.size(), 0);
+  q.columns.assign(top.columns.size(), 0);
   count_zeros(top.rows, q.zero_rows, q.first_zero_row);
   count_zeros(top.columns, q.zero_columns, q.first_zero_column);
   const bool rows_needed = uneven<T>(top.rows);
   if (rows_needed) {
     q.rows = negated(top.rows);
-    top = exponents(m, n, a, q.rows, q.columns);
+    top = after(q.rows, q.columns);
   }
   const bool columns_needed = uneven<T>(top.columns);
   if (columns_needed) q.columns = negated(top.columns);
@@ -110,9 +112,9 @@ Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, Exponents t
 }
 
 template <class T>
-Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, std::vector<int> top) {
+Equilibration equilibrate_symmetric(std::vector<int> top, const ExponentsAfter& after) {
   Equilibration q;
-  q.rows.assign(static_cast<std::size_t>(n), 0);
+  q.rows.assign(top.size(), 0);
   count_zeros(top, q.zero_rows, q.first_zero_row);
   q.zero_columns = q.zero_rows;
   q.first_zero_column = q.first_zero_row;
@@ -127,10 +129,19 @@ Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, std::vector<int> 
       moved |= by != 0;
     }
     if (!moved) break;
-    top = exponents(n, n, a, q.rows, q.rows).rows;
+    top = after(q.rows, q.rows).rows;
   }
   q.columns = q.rows;
   return q;
+}
+
+namespace {
+
+template <class T>
+ExponentsAfter scaled_exponents(std::int64_t m, std::int64_t n, View<T> a) {
+  return [=](const std::vector<int>& rows, const std::vector<int>& columns) {
+    return largest_exponents(m, n, a, rows, columns);
+  };
 }
 
 }  // namespace
@@ -138,21 +149,21 @@ Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, std::vector<int> 
 template <class T>
 Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a) {
   const std::vector<int> rows(static_cast<std::size_t>(m)), columns(static_cast<std::size_t>(n));
-  return equilibrate(m, n, a, exponents(m, n, a, rows, columns));
+  return equilibrate<T>(largest_exponents(m, n, a, rows, columns), scaled_exponents(m, n, a));
 }
 template <class T>
 Equilibration equilibrate(std::int64_t m, std::int64_t n, View<T> a, const Survey<T>& survey) {
-  return equilibrate(m, n, a, exponents(m, n, survey));
+  return equilibrate<T>(exponents(m, n, survey), scaled_exponents(m, n, a));
 }
 
 template <class T>
 Equilibration equilibrate_symmetric(std::int64_t n, View<T> a) {
   const std::vector<int> none(static_cast<std::size_t>(n));
-  return equilibrate_symmetric(n, a, exponents(n, n, a, none, none).rows);
+  return equilibrate_symmetric<T>(largest_exponents(n, n, a, none, none).rows, scaled_exponents(n, n, a));
 }
 template <class T>
 Equilibration equilibrate_symmetric(std::int64_t n, View<T> a, const Survey<T>& survey) {
-  return equilibrate_symmetric(n, a, exponents(n, n, survey).rows);
+  return equilibrate_symmetric<T>(exponents(n, n, survey).rows, scaled_exponents(n, n, a));
 }
 
 template <class T>
@@ -251,13 +262,17 @@ bool scale(std::int64_t m, std::int64_t n, View<T> a, const int* rows, const int
   return exact;
 }
 
-#define WP_INSTANTIATE(T)                                                                    \
-  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>);                   \
-  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>, const Survey<T>&); \
-  template Equilibration equilibrate_symmetric(std::int64_t, View<T>);                       \
-  template Equilibration equilibrate_symmetric(std::int64_t, View<T>, const Survey<T>&);     \
-  template bool needs_scaling(std::int64_t, std::int64_t, const Survey<T>&);                 \
-  template int prescale_exponent(std::int64_t, std::int64_t, View<T>);                       \
+#define WP_INSTANTIATE(T)                                                                            \
+  template Exponents largest_exponents(std::int64_t, std::int64_t, View<T>, const std::vector<int>&, \
+                                       const std::vector<int>&);                                     \
+  template Equilibration equilibrate<T>(Exponents, const ExponentsAfter&);                           \
+  template Equilibration equilibrate_symmetric<T>(std::vector<int>, const ExponentsAfter&);          \
+  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>);                           \
+  template Equilibration equilibrate(std::int64_t, std::int64_t, View<T>, const Survey<T>&);         \
+  template Equilibration equilibrate_symmetric(std::int64_t, View<T>);                               \
+  template Equilibration equilibrate_symmetric(std::int64_t, View<T>, const Survey<T>&);             \
+  template bool needs_scaling(std::int64_t, std::int64_t, const Survey<T>&);                         \
+  template int prescale_exponent(std::int64_t, std::int64_t, View<T>);                               \
   template bool scale(std::int64_t, std::int64_t, View<T>, const int*, const int*, T*);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -73,7 +73,7 @@ constexpr FloatDot float_dots[simd::kIsas][2] = {
 
 // b − Σ, the lanes added to b in order.
 struct Result {
-  double value, size;
+  double value, low, size;  // value + low: the sum in twice the precision
 };
 // Of several elements at once: each is a chain of dependent additions.
 template <int count>
@@ -87,7 +87,10 @@ void finish(const double* b, const Sums* s, Result* to) {
       sum[k] = next;
       size[k] += s[k].size[t];
     }
-  for (int k = 0; k < count; ++k) to[k] = {sum[k] + rest[k], size[k]};
+  for (int k = 0; k < count; ++k) {
+    const double value = sum[k] + rest[k], z = value - sum[k];
+    to[k] = {value, (sum[k] - (value - z)) + (rest[k] - z), size[k]};
+  }
 }
 
 // Of rows a_row apart.
@@ -137,13 +140,13 @@ class Residual {
     }
   }
 
-  void run(T* r, R* sizes) const {
+  void run(T* r, R* sizes, T* low) const {
     const std::int64_t terms = std::max<std::int64_t>(1, n_ * k_ * parts * parts);
     const std::int64_t rows = direct() ? std::clamp<std::int64_t>(kGrainTerms / terms, 1, kPanel) : kCopied;
     parallel_for((m_ + rows - 1) / rows, std::max<std::int64_t>(1, kGrainTerms / (terms * rows)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t p = begin; p < end; ++p)
-                     panel(p * rows, std::min(rows, m_ - p * rows), r, sizes);
+                     panel(p * rows, std::min(rows, m_ - p * rows), r, sizes, low);
                  });
   }
 
@@ -167,7 +170,7 @@ class Residual {
     }
   }
 
-  void panel(std::int64_t first, std::int64_t rows, T* r, R* sizes) const {
+  void panel(std::int64_t first, std::int64_t rows, T* r, R* sizes, T* low) const {
     const std::int64_t length = n_ + 64 / static_cast<std::int64_t>(sizeof(T));  // rows do not meet in one cache set
     Buffer<T> copied(direct() ? 1 : rows * length);
     if (!direct())
@@ -180,15 +183,17 @@ class Residual {
       std::int64_t i = 0;
       const auto at = [&] { return (first + i) * k_ + c; };
       for (; i + kTogether <= rows; i += kTogether)
-        elements<kTogether>(lines + i * a_row, a_row, first + i, c, r + at(), sizes ? sizes + at() : nullptr);
+        elements<kTogether>(lines + i * a_row, a_row, first + i, c, r + at(), sizes ? sizes + at() : nullptr,
+                            low ? low + at() : nullptr);
       for (; i < rows; ++i)
-        elements<1>(lines + i * a_row, a_row, first + i, c, r + at(), sizes ? sizes + at() : nullptr);
+        elements<1>(lines + i * a_row, a_row, first + i, c, r + at(), sizes ? sizes + at() : nullptr,
+                    low ? low + at() : nullptr);
     }
   }
 
   // Those of rows i … i + count − 1 and column c.
   template <int count>
-  void elements(const T* row, std::int64_t a_row, std::int64_t i, std::int64_t c, T* r, R* size) const {
+  void elements(const T* row, std::int64_t a_row, std::int64_t i, std::int64_t c, T* r, R* size, T* low) const {
     const double* const x = factors_.data() + c * step();
     const double* const l = low_ ? x + k_ * step() : nullptr;
     const R* const numbers = reinterpret_cast<const R*>(row);
@@ -202,7 +207,16 @@ class Residual {
     for (std::int64_t p = 0; p < parts; ++p)
       dots<count>(parts * n_, numbers, parts * a_row, x + p * 2 * n_, l ? l + p * 2 * n_ : l, b[p], size != nullptr,
                   value[p]);
+    const auto rest = [](const Result& v) {
+      return static_cast<R>((v.value - static_cast<double>(static_cast<R>(v.value))) + v.low);
+    };
     for (int k = 0; k < count; ++k) {
+      if (low) {
+        if constexpr (parts == 1)
+          low[k * k_] = rest(value[0][k]);
+        else
+          low[k * k_] = T(rest(value[0][k]), rest(value[1][k]));
+      }
       if constexpr (parts == 1) {
         r[k * k_] = static_cast<R>(value[0][k].value);
         if (size) size[k * k_] = static_cast<R>(value[0][k].size);
@@ -223,13 +237,13 @@ class Residual {
 
 template <class T>
 void residual(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> x, View<T> l, View<T> b, T* r,
-              typename RealOf<T>::type* sizes) {
-  if (m > 0 && k > 0) Residual<T>(m, n, k, a, x, l, b).run(r, sizes);
+              typename RealOf<T>::type* sizes, T* low) {
+  if (m > 0 && k > 0) Residual<T>(m, n, k, a, x, l, b).run(r, sizes, low);
 }
 
 #define WP_INSTANTIATE(T)                                                                                  \
   template void residual(std::int64_t, std::int64_t, std::int64_t, View<T>, View<T>, View<T>, View<T>, T*, \
-                         typename RealOf<T>::type*);
+                         typename RealOf<T>::type*, T*);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

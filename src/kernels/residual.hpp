@@ -14,10 +14,11 @@ namespace wp::kernels {
 // the second term). Elements of which a partial sum overflows are not finite.
 // `sizes`, if given: |B| + |A|·(|X| + |L|), row-major m × k, summed in working precision (float: in double);
 // |z| = |re| + |im|.
-// T: float, double, complex64, complex128. Bits depend on an element's row, column and n only.
+// `low`, if given: what R leaves of the sums, so that R + low is the residual in twice the precision, row-major m ×
+// k. T: float, double, complex64, complex128. Bits depend on an element's row, column and n only.
 inline constexpr std::int64_t kResidualLanes = 16, kResidualTerms = 64;
 template <class T>
 void residual(std::int64_t m, std::int64_t n, std::int64_t k, View<T> a, View<T> x, View<T> l, View<T> b, T* r,
-              typename RealOf<T>::type* sizes);
+              typename RealOf<T>::type* sizes, T* low = nullptr);
 
 }  // namespace wp::kernels

@@ -13,7 +13,7 @@
 namespace wp::linalg {
 namespace {
 
-constexpr std::int64_t kLargest = 600;  // rows beyond which the search would take seconds
+constexpr std::int64_t kLargest = 600;  // rows and columns beyond which the search would take seconds
 constexpr std::size_t kTerms = 6;       // terms that a person would read
 
 template <class T>
@@ -153,7 +153,7 @@ std::string brief(double v) {
 template <class T>
 std::string nearly_dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, double tolerance,
                                   std::string_view kind, const std::vector<std::string>& labels) {
-  if (m > kLargest || n > kLargest) return {};
+  if (m * n > kLargest * kLargest) return {};
   const Rows<T> rows(m, n, a);
   const auto label = [&](std::size_t i) { return i < labels.size() ? labels[i] : say(kind, ' ', i); };
   std::vector<Row<T>> basis;
@@ -180,7 +180,7 @@ std::string nearly_dependent_rows(std::int64_t m, std::int64_t n, kernels::View<
 template <class T>
 std::string exactly_dependent_rows(std::int64_t m, std::int64_t n, kernels::View<T> a, std::string_view kind,
                                    const std::vector<std::string>& labels) {
-  if (m > kLargest || n > kLargest) return {};
+  if (m * n > kLargest * kLargest) return {};
   const auto found = kernels::exact_dependency<T>(m, n, a);
   if (!found || found->terms.size() > kTerms) return {};
   const auto label = [&](std::int64_t row) {

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
+#include "linalg/act.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/member.hpp"
 #include "linalg/solving.hpp"
@@ -165,6 +166,12 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
   if (c.diagnosed) return;
   for (std::size_t i = 0; i < c.out.size() && seen[static_cast<std::size_t>(Status::overflow)]; ++i)
     report_overflow(c, *d.state(), i);
+  act(d, policy, advice, c.out);
+}
+
+void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tensors& values) {
+  std::array<bool, 8> seen{};
+  for (const Verdict& v : d.state()->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
     Finding f = finding_of(d, trouble, advice);
@@ -179,10 +186,10 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
     }
     switch (trouble.status) {
       case Status::nonfinite_input: throw NonFiniteError(std::move(f));
-      case Status::not_spd: throw NotPositiveDefinite(std::move(f), d, c.out);
-      case Status::not_converged: throw NotConverged(std::move(f), d, c.out);
-      case Status::undefined: throw LinalgError(std::move(f), d, c.out);
-      default: throw SingularMatrix(std::move(f), d, c.out);
+      case Status::not_spd: throw NotPositiveDefinite(std::move(f), d, values);
+      case Status::not_converged: throw NotConverged(std::move(f), d, values);
+      case Status::undefined: throw LinalgError(std::move(f), d, values);
+      default: throw SingularMatrix(std::move(f), d, values);
     }
   }
 }

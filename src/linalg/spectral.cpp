@@ -7,6 +7,7 @@
 #include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/filters.hpp"
 
 namespace wp::linalg {
 
@@ -77,20 +78,12 @@ void Spectral<T>::apply(const std::vector<double>& filter, std::int64_t columns,
 
 template <class T>
 std::vector<double> Spectral<T>::truncated(double threshold, int e) const {
-  std::vector<double> out;
-  for (const double s : sigma_) out.push_back(s > threshold ? 1 / std::ldexp(s, -e) : 0);
-  return out;
+  return linalg::truncated(sigma_, threshold, e);
 }
 
 template <class T>
 std::vector<double> Spectral<T>::tikhonov(double ridge) const {
-  std::vector<double> out;
-  const double root = std::sqrt(ridge);
-  for (const double s : sigma_) {
-    const double h = std::hypot(s, root);
-    out.push_back(h > 0 ? s / h / h : 0);
-  }
-  return out;
+  return linalg::tikhonov(sigma_, ridge);
 }
 
 template <class T>
@@ -129,10 +122,7 @@ double Spectral<T>::choose_ridge(RidgeRule rule, double noise, std::int64_t colu
 
 template <class T>
 double Spectral<T>::freedom(double ridge) const {
-  const std::vector<double> filter = tikhonov(ridge);
-  double sum = 0;
-  for (std::size_t i = 0; i < filter.size(); ++i) sum += filter[i] * sigma_[i];
-  return sum;
+  return linalg::freedom(sigma_, ridge);
 }
 
 template <class T>

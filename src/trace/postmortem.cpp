@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "io/file.hpp"
+#include "trace/ranks.hpp"
 #include "trace/report.hpp"
 #include "wellposed/plot.hpp"
 
@@ -181,19 +182,31 @@ bool Postmortem::fine() const noexcept {
 }
 
 std::string Postmortem::text(std::size_t last) const {
-  std::string out;
+  const std::vector<trace::RankFact> ranks = trace::ranks_of(all_);
+  std::string out = ranks.empty() ? "" : trace::ranks_text(ranks);
   for (const auto& e : all_) out += (out.empty() ? "" : "\n") + trace::report_text(*e, last);
   return out;
 }
 
 std::string Postmortem::json(std::size_t last) const {
   trace::json out = {{"schema_version", 1}, {"command", "postmortem"}, {"recordings", trace::json::array()}};
+  if (const std::vector<trace::RankFact> ranks = trace::ranks_of(all_); !ranks.empty()) {
+    out["first_to_stop"] = trace::first_to_stop(ranks);
+    for (const trace::RankFact& r : ranks) {
+      trace::json running = trace::json::array();
+      for (const trace::CallFact* c : r.running) running.push_back(c->op);
+      out["ranks"].push_back(
+          {{"rank", r.rank}, {"dead", r.dead}, {"waits", r.waits()}, {"running", running}, {"doing", r.doing()}});
+    }
+  }
   for (const auto& e : all_) out["recordings"].push_back(trace::flight_json(*e, last));
   return out.dump(1, ' ', false, trace::json::error_handler_t::replace);
 }
 
 void Postmortem::html(const std::string& file, std::size_t last) const {
   std::vector<plot::Section> sections;
+  if (const std::vector<trace::RankFact> ranks = trace::ranks_of(all_); !ranks.empty())
+    sections.push_back({"Ranks", trace::ranks_text(ranks), ""});
   for (const auto& e : all_) {
     for (const trace::ReportPart& part : trace::report_parts(*e, last))
       sections.push_back({all_.size() > 1 ? say(e->flight.path, ": ", part.heading) : part.heading, part.words, ""});

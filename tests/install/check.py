@@ -46,6 +46,9 @@ with tempfile.TemporaryDirectory(prefix="wellposed-install-") as directory:
 
     check(run(prefix / "bin" / "wellposed", "--version").strip() == f"wellposed {version}", "the command: wrong version")
 
+    spread = prefix / "bin" / "wellposed-mpi"  # where MPI was found
+    check(not spread.exists() or run(spread, "--version").strip() == f"wellposed {version}", "wellposed-mpi: wrong version")
+
     major_minor = ".".join(version.split(".")[:2])
     names = re.search(r"SONAME.*\[(.*)\]", run("readelf", "-d", library))
     check(names and names[1] == f"libwellposed.so.{major_minor}", f"SONAME is {names and names[1]}")

@@ -1,0 +1,241 @@
+// The command wellposed-mpi: linear algebra on files, by all ranks that mpirun starts.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/matrices.hpp"
+#include "wellposed/dist.hpp"
+#include "wellposed/version.hpp"
+
+namespace wp::cli {
+namespace {
+
+using dist::rank;
+
+struct Told {
+  std::string a, b, grid, shape, if_ill = "raise", ridge, u, vh, names;
+  std::int64_t block = 0;
+  double noise = 0, atol = 0;
+  std::optional<double> rtol;
+  bool certify = false, may_regularise = false;
+  Outputs outputs;
+};
+using Ask = std::shared_ptr<Told>;
+
+// "2x3", "1000,1000": numbers with something between.
+std::vector<std::int64_t> numbers(const std::string& text, const char* what) {
+  std::vector<std::int64_t> out;
+  for (const char* at = text.c_str(); *at;) {
+    char* end = nullptr;
+    out.push_back(std::strtoll(at, &end, 10));
+    if (end == at || out.back() < 0) throw UsageError{say(what, " must be whole numbers; got '", text, "'.")};
+    at = *end ? end + 1 : end;
+  }
+  return out;
+}
+
+dist::Layout layout_of(const Told& t) {
+  if (t.grid.empty()) return {{}, t.block};
+  const auto g = numbers(t.grid, "--grid");
+  if (g.size() != 2) throw UsageError{say("--grid is ROWSxCOLUMNS; got '", t.grid, "'.")};
+  return {dist::Grid(static_cast<int>(g[0]), static_cast<int>(g[1])), t.block};
+}
+
+dist::Matrix read_a(const Told& t) {
+  dist::LoadMatrixOptions o{.layout = layout_of(t)};
+  if (!t.shape.empty()) {
+    Dims shape;
+    for (const std::int64_t n : numbers(t.shape, "--shape")) shape.push_back(n);
+    o.shape = shape;
+  }
+  return dist::Matrix::load(t.a, o);
+}
+dist::Matrix read_b(const Told& t, const dist::Matrix& a) {
+  return dist::Matrix::load(t.b, {.dtype = a.dtype(), .layout = a.layout()});
+}
+
+constexpr std::int64_t kPrinted = 1 << 20;  // elements that are brought together to be printed
+
+// The answer goes to its file from all ranks; words and small answers go out at rank 0.
+int finish(const std::string& command, const Told& t, const dist::Matrix& a, const linalg::Diagnosis& d,
+           const dist::Matrix& x, const Tensor& small = {}, bool always = false) {
+  bool bad = false;
+  for (std::int64_t i = 0; i < d.size(); ++i) bad = bad || d.status(i) >= linalg::Status::singular;
+  const bool refused = bad && t.if_ill == "raise" && !always;
+  Report r{.command = command, .matrix = {t.a, {}, {}}, .diagnosis = d};
+  if (!refused && x.defined()) {
+    if (!t.outputs.out.empty())
+      x.save(t.outputs.out);
+    else if (x.rows() * x.columns() <= kPrinted)
+      r.value = x.gather();
+    else
+      raise<ArgumentError>("WP-ARG-002", command, "the answer is too large to print.", "Give --out FILE.npy.");
+  }
+  if (!refused && small.defined()) r.value = small;
+  if (refused)
+    r.words = t.may_regularise ? "No result is given: use --if-ill pinv, or --ridge auto." : "No result is given.";
+  if (rank() != 0) return d.size() == 0 || d.ok() ? fine : finding;
+  static double nothing = 0;
+  r.matrix.values = Tensor::borrow(&nothing, f64, {a.rows(), a.columns()}, {0, 0});  // its shape is what is told
+  r.extra = {{"ranks", dist::size()},
+             {"grid", {a.layout().grid.rows(), a.layout().grid.columns()}},
+             {"block", a.layout().block}};
+  Outputs o = t.outputs;
+  if (x.defined()) o.out.clear();  // written already
+  if (x.defined() && !t.outputs.out.empty()) r.value = {};
+  return deliver(r, o, always);
+}
+
+int run_solve(const Told& t) {
+  const dist::Matrix a = read_a(t), b = read_b(t, a);
+  const auto found = dist::diagnosed::solve(
+      a, b, {.if_ill = t.if_ill, .ridge = setting_of(t.ridge), .noise = t.noise, .certify = t.certify});
+  return finish("solve", t, a, found.diagnosis, found.value);
+}
+int run_inv(const Told& t) {
+  const dist::Matrix a = read_a(t);
+  const auto found = dist::diagnosed::inv(
+      a, {.if_ill = t.if_ill, .ridge = setting_of(t.ridge), .noise = t.noise, .certify = t.certify});
+  return finish("inv", t, a, found.diagnosis, found.value);
+}
+int run_lstsq(const Told& t) {
+  const dist::Matrix a = read_a(t), b = read_b(t, a);
+  const auto found =
+      dist::diagnosed::lstsq(a, b, {.rtol = t.rtol, .atol = t.atol, .ridge = setting_of(t.ridge), .noise = t.noise});
+  return finish("lstsq", t, a, found.diagnosis, found.value);
+}
+int run_svd(const Told& t) {
+  const dist::Matrix a = read_a(t);
+  if (t.u.empty() && t.vh.empty()) {
+    const auto found = dist::diagnosed::svdvals(a);
+    return finish("svd", t, a, found.diagnosis, {}, found.value);
+  }
+  const auto found = dist::diagnosed::svd(a);
+  if (!t.u.empty()) found.value.U.save(t.u);
+  if (!t.vh.empty()) found.value.Vh.save(t.vh);
+  return finish("svd", t, a, found.diagnosis, {}, found.value.S);
+}
+int run_diagnose(const Told& t) {
+  const dist::Matrix a = read_a(t);
+  const linalg::Diagnosis d =
+      a.rows() == a.columns() ? dist::diagnosed::inv(a).diagnosis : dist::diagnosed::pinv(a).diagnosis;
+  return finish("diagnose", t, a, d, {}, {}, true);
+}
+
+void declare_a(CLI::App& app, Told& t, bool data) {
+  app.add_option("A", t.a, "The matrix: a .npy file that every rank can read.")->required();
+  app.add_option("--grid", t.grid, "ROWSxCOLUMNS of ranks (as square as their number allows).");
+  app.add_option("--block", t.block, "Rows and columns of a block (64, fewer for small matrices).");
+  app.add_option("--shape", t.shape, "What A must be: ROWS,COLUMNS.");
+  t.outputs.declare(app, data);
+}
+void declare_b(CLI::App& app, Told& t) {
+  app.add_option("b", t.b, "Right-hand sides: [m] or [m, k].")->required();
+}
+void declare_system(CLI::App& app, Told& t) {
+  app.add_option("--if-ill", t.if_ill, "raise, nan, pinv, ridge or ignore: what becomes of a singular matrix.")
+      ->check(CLI::IsMember({"raise", "nan", "pinv", "ridge", "ignore"}));
+  app.add_flag("--certify", t.certify, "Prove a bound of the error (up to 300 rows).");
+  t.may_regularise = true;
+}
+void declare_ridge(CLI::App& app, Told& t) {
+  app.add_option("--ridge", t.ridge, "λ of min |A x - b|² + λ|x|², or auto, gcv, l-curve, discrepancy.");
+  app.add_option("--noise", t.noise, "For --ridge discrepancy: the norm of the noise in b.");
+}
+
+std::function<int()> declare(CLI::App& app) {
+  auto chosen = std::make_shared<std::function<int()>>();
+  const auto add = [&](const char* name, const char* words, int (*action)(const Told&), auto&& more) {
+    CLI::App* const sub = app.add_subcommand(name, words);
+    const Ask t = std::make_shared<Told>();
+    more(*sub, *t);
+    sub->callback([=] { *chosen = [=] { return action(*t); }; });
+  };
+  add("solve", "The solution of A x = b, with the digits that can be vouched for.", run_solve,
+      [](CLI::App& sub, Told& t) {
+        declare_a(sub, t, true);
+        declare_b(sub, t);
+        declare_system(sub, t);
+        declare_ridge(sub, t);
+      });
+  add("inv", "The inverse of a matrix, or the reason why there is none.", run_inv, [](CLI::App& sub, Told& t) {
+    declare_a(sub, t, true);
+    declare_system(sub, t);
+    declare_ridge(sub, t);
+  });
+  add("lstsq", "The shortest x that minimises |A x - b|.", run_lstsq, [](CLI::App& sub, Told& t) {
+    declare_a(sub, t, true);
+    declare_b(sub, t);
+    declare_ridge(sub, t);
+    sub.add_option("--rtol", t.rtol, "Singular values up to rtol times the largest count as zero (max(m, n) eps).");
+    sub.add_option("--atol", t.atol, "Singular values up to atol count as zero.");
+  });
+  add("svd", "The singular values of a matrix; its singular vectors into files.", run_svd,
+      [](CLI::App& sub, Told& t) {
+        declare_a(sub, t, true);
+        sub.add_option("--u", t.u, "Write the left vectors (columns) to this file.");
+        sub.add_option("--vh", t.vh, "Write the right vectors (rows) to this file.");
+      });
+  add("diagnose", "What is wrong with a matrix: rank, condition, which rows depend on each other.", run_diagnose,
+      [](CLI::App& sub, Told& t) { declare_a(sub, t, false); });
+  app.require_subcommand(1);
+  return [chosen] { return (*chosen)(); };
+}
+
+// Whether something that starts ranks has started this process.
+bool started_as_a_rank() {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "MPI_LOCALNRANKS"})
+    if (std::getenv(name)) return true;
+  return false;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app(
+      "Linear algebra of wellposed on many processes (docs/cluster.md).\nData goes to stdout, messages to stderr.",
+      "wellposed-mpi");
+  app.set_help_flag("-h,--help", "Show this help and exit.");
+  app.set_version_flag("--version", say("wellposed ", version()), "Show the version and exit.");
+  app.get_formatter()->column_width(26);
+  app.footer(
+      "Examples:\n"
+      "  mpirun -n 4 wellposed-mpi solve A.npy b.npy --out x.npy --json\n"
+      "  mpirun -n 4 wellposed-mpi diagnose A.npy\n"
+      "\n"
+      "Exit codes: 0 fine, 1 a finding, 2 wrong usage, 3 bad input, 4 internal error.");
+  const std::function<int()> action = declare(app);
+  const bool speaks = !started_as_a_rank() || rank() == 0;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (!speaks) return e.get_exit_code() == 0 ? fine : usage;
+    if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);
+    std::cerr << "wellposed-mpi: " << e.what() << "\nTry: wellposed-mpi --help" << std::endl;
+    return usage;
+  }
+  if (!started_as_a_rank()) {
+    std::cerr << "wellposed-mpi: it must be started by mpirun, srun or the like: there are no ranks.\n"
+                 "  mpirun -n 4 wellposed-mpi "
+              << argv[1] << " …   For one process use wellposed." << std::endl;
+    return bad_input;
+  }
+  try {
+    const int code = action();
+    std::cout.flush();
+    return code;
+  } catch (const UsageError& e) {
+    if (speaks) std::cerr << "wellposed-mpi: " << e.words << std::endl;
+    return usage;
+  }
+}
+
+}  // namespace
+}  // namespace wp::cli
+
+int main(int argc, char** argv) {
+  if (!wp::cli::started_as_a_rank()) return wp::cli::parse_and_run(argc, argv);
+  return wp::dist::run([&] { return wp::cli::parse_and_run(argc, argv); });
+}

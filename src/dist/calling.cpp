@@ -1,0 +1,238 @@
+#include "dist/calling.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "dist/stage.hpp"
+#include "dist/team.hpp"
+#include "kernels/numbers.hpp"
+#include "linalg/act.hpp"
+#include "linalg/stack.hpp"
+#include "ops/dispatch.hpp"
+#include "wellposed/autodiff.hpp"
+
+namespace wp {
+extern const Op op_linalg_solve;
+}
+
+namespace wp::dist {
+
+Options system_options(const SolveOptions& o) {
+  if (o.out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
+  const Attr attrs[] = {Attr(o.if_ill), Attr(o.ridge),    Attr(o.noise),   Attr(o.shift),
+                        Attr(o.assume), Attr(o.refine),   Attr(o.certify), Attr(o.min_digits),
+                        Attr(o.names),  Attr(o.accuracy), Attr(o.method)};
+  const Place place;
+  const Call c(op_linalg_solve, Inputs(nullptr, 0), attrs, place);
+  check_arguments(c);
+  return linalg::options_of(c, 0);
+}
+
+namespace {
+
+// Both have the same fields.
+template <class To, class From>
+To same_options(const From& o) {
+  return {.if_ill = o.if_ill,
+          .ridge = o.ridge,
+          .noise = o.noise,
+          .shift = o.shift,
+          .assume = o.assume,
+          .refine = o.refine,
+          .certify = o.certify,
+          .min_digits = o.min_digits,
+          .names = o.names,
+          .accuracy = o.accuracy,
+          .method = o.method,
+          .out = o.out};
+}
+
+}  // namespace
+
+SolveOptions as_solve_options(const InvOptions& o) {
+  return same_options<SolveOptions>(o);
+}
+InvOptions as_inv_options(const SolveOptions& o) {
+  return same_options<InvOptions>(o);
+}
+
+std::string options_text(const SolveOptions& o) {
+  std::string out = say("if_ill ", o.if_ill, ", shift ", o.shift, ", noise ", o.noise, ", assume ", o.assume,
+                        ", certify ", o.certify, ", accuracy ", o.accuracy, ", method ", o.method);
+  if (o.ridge) out += o.ridge->is_number() ? say(", ridge ", o.ridge->number()) : say(", ridge ", o.ridge->rule());
+  if (o.refine) out += say(", refine ", *o.refine);
+  if (o.min_digits) out += say(", min_digits ", *o.min_digits);
+  return out;
+}
+
+Policy policy_of(std::string_view if_ill) {
+  for (const auto& [name, policy] :
+       {std::pair{"raise", Policy::raise}, {"warn", Policy::warn}, {"nan", Policy::nan}, {"ignore", Policy::ignore}})
+    if (if_ill == name) return policy;
+  refuse<ArgumentError>("WP-ARG-001",
+                        say("attribute if_ill must be one of 'raise', 'warn', 'nan', 'ignore'; got '", if_ill, "'."));
+}
+
+std::shared_ptr<linalg::Diagnosis::State> new_state(std::string_view op, const Verdict& v) {
+  auto state = std::make_shared<linalg::Diagnosis::State>();
+  state->op = op;
+  state->verdicts = {v};
+  return state;
+}
+
+void consider_dtype(Verdict& v, const Matrix& x, DType dtype) {
+  const double u = linalg::round_off(dtype), digits = -std::log10(u);
+  if (v.digits > digits) v.digits = digits;
+  if (v.forward_error < u) v.forward_error = u;
+  if (!x.defined() || v.status > Status::ill_conditioned) return;
+  const bool good = linalg::with_float(x.dtype(), [&]<class T>(T) {
+    const Local<T> l = local<T>(x);
+    return std::all_of(l.data, l.data + l.rows() * l.columns(), [](T e) { return is_finite(e); });
+  });
+  if (reduced(good ? 1 : 0, MPI_MIN)) return;
+  v.status = Status::overflow;
+  v.reason = say("has an answer beyond the range of ", dtype, ".");
+}
+
+void act(const linalg::Diagnosis& d, Policy policy, std::string_view advice) {
+  const Verdict& v = d.state()->verdicts[0];
+  if (v.status == Status::overflow) {
+    Finding f = misuse("WP-LIN-007", {}, {}, {});
+    f.severity = Severity::warning;
+    f.message = say("the matrix ", v.reason);
+    f.advice = "Scale the argument, or compute in a wider dtype.";
+    report(f);
+  }
+  linalg::act(d, policy, advice, {});
+}
+
+void fill_nan(const Matrix& x) {
+  linalg::with_float(x.dtype(), [&]<class T>(T) {
+    const Local<T> l = local<T>(x);
+    std::fill_n(l.data, l.rows() * l.columns(),
+                T(std::numeric_limits<typename kernels::RealOf<T>::type>::quiet_NaN()));
+  });
+}
+
+namespace {
+
+// The plain part of a verdict.
+struct Plain {
+  Status status;
+  bool exactly_singular, certified;
+  Structure structure;
+  Method method;
+  double numbers[7];
+  std::int64_t kept;
+};
+
+}  // namespace
+
+std::string packed_verdict(const Verdict& v) {
+  Plain p{};
+  p.status = v.status;
+  p.exactly_singular = v.exactly_singular;
+  p.certified = v.certified;
+  p.structure = v.structure;
+  p.method = v.method;
+  const double numbers[] = {v.rcond, v.digits, v.forward_error, v.backward_error, v.ridge, v.freedom, v.growth};
+  std::copy(std::begin(numbers), std::end(numbers), p.numbers);
+  p.kept = v.kept;
+  return std::string(reinterpret_cast<const char*>(&p), sizeof p) + v.reason;
+}
+
+Verdict unpacked_verdict(const std::string& bytes) {
+  Plain p;
+  std::memcpy(&p, bytes.data(), sizeof p);
+  Verdict v;
+  v.status = p.status;
+  v.exactly_singular = p.exactly_singular;
+  v.certified = p.certified;
+  v.structure = p.structure;
+  v.method = p.method;
+  v.rcond = p.numbers[0];
+  v.digits = p.numbers[1];
+  v.forward_error = p.numbers[2];
+  v.backward_error = p.numbers[3];
+  v.ridge = p.numbers[4];
+  v.freedom = p.numbers[5];
+  v.growth = p.numbers[6];
+  v.kept = p.kept;
+  v.reason = bytes.substr(sizeof p);
+  return v;
+}
+
+namespace {
+
+Many with_storages(const Many& like, const std::vector<Tensor>& t) {
+  Many out;
+  for (std::size_t i = 0; i < like.size(); ++i) out.push_back(with_storage(like[i], t[i]));
+  return out;
+}
+std::vector<Tensor> storages(const Many& all) {
+  std::vector<Tensor> out;
+  for (const Matrix& m : all) out.push_back(m.defined() ? m.state().storage : Tensor());
+  return out;
+}
+std::source_location nowhere() {
+  return std::source_location();
+}
+
+}  // namespace
+
+Matrix taped(std::string_view name, const Many& in, const std::function<Matrix(const Many&)>& forward,
+             const std::function<Many(const Many&, const Matrix&, const Matrix&)>& vjp, const Place& place) {
+  if (!context().listeners) return forward(in);
+  auto made = std::make_shared<Matrix>();
+  CustomOp op{.name = std::string(name),
+              .forward =
+                  [=](const std::vector<Tensor>& t) {
+                    *made = forward(with_storages(in, t));
+                    return std::vector<Tensor>{made->state().storage};
+                  },
+              .vjp =
+                  [=](const std::vector<Tensor>& t, const std::vector<Tensor>& y, const std::vector<Tensor>& g) {
+                    const Stage stage(say(name, " (derivative)"), place);
+                    return storages(vjp(with_storages(in, t), with_storage(*made, y[0]), with_storage(*made, g[0])));
+                  }};
+  const Tensor y = custom_op(std::move(op), nowhere())(storages(in))[0];
+  return with_storage(*made, y);
+}
+
+Tensor taped_number(std::string_view name, const Many& in, const std::function<Tensor(const Many&)>& forward,
+                    const std::function<Many(const Many&, const Tensor&, const Tensor&)>& vjp, const Place& place) {
+  if (!context().listeners) return forward(in);
+  CustomOp op{
+      .name = std::string(name),
+      .forward = [=](const std::vector<Tensor>& t) { return std::vector<Tensor>{forward(with_storages(in, t))}; },
+      .vjp =
+          [=](const std::vector<Tensor>& t, const std::vector<Tensor>& y, const std::vector<Tensor>& g) {
+            const Stage stage(say(name, " (derivative)"), place);
+            return storages(vjp(with_storages(in, t), y[0], g[0]));
+          }};
+  return custom_op(std::move(op), nowhere())(storages(in))[0];
+}
+
+Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function<Tensor(const Matrix&)>& forward,
+                    const std::function<Matrix(const Matrix&, const Tensor&)>& vjp, const Place& place) {
+  return taped_number(
+      name, {in}, [=](const Many& m) { return forward(m[0]); },
+      [=](const Many& m, const Tensor&, const Tensor& g) -> Many { return {vjp(m[0], g)}; }, place);
+}
+
+void without_rule(std::string_view name, const Many& in, const std::vector<Tensor*>& tensors,
+                  const std::vector<Matrix*>& matrices) {
+  if (!context().listeners) return;
+  std::vector<Tensor> all;
+  for (const Tensor* t : tensors) all.push_back(*t);
+  for (const Matrix* m : matrices) all.push_back(m->state().storage);
+  const CustomOp op{.name = std::string(name),
+                    .forward = [all](const std::vector<Tensor>&) { return all; },
+                    .no_derivative = "distributed decompositions have none; gather the matrix and use linalg."};
+  const std::vector<Tensor> seen = custom_op(op, nowhere())(storages(in));
+  std::size_t at = 0;
+  for (Tensor* t : tensors) *t = seen[at++];
+  for (Matrix* m : matrices) *m = with_storage(*m, seen[at++]);
+}
+
+}  // namespace wp::dist

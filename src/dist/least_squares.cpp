@@ -1,0 +1,231 @@
+// lstsq: by QR where the matrix is far from a lower rank, else by its singular values.
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "dist/calling.hpp"
+#include "dist/products.hpp"
+#include "dist/residual.hpp"
+#include "dist/scalapack.hpp"
+#include "dist/spectral.hpp"
+#include "dist/stage.hpp"
+#include "dist/team.hpp"
+#include "kernels/condition.hpp"
+#include "kernels/numbers.hpp"
+#include "linalg/bounds.hpp"
+#include "linalg/filters.hpp"
+#include "linalg/refine.hpp"
+#include "linalg/stack.hpp"
+
+namespace wp::dist {
+namespace {
+
+constexpr std::int64_t kNumbers = 1 << 22;  // of vectors that are on every rank at a time
+
+// [1 M; Mᴴ 0] [p; q] = [c; d] with M = Q R tall, of full rank (linalg/augmented.hpp): with d = 0 the q that minimises
+// |M q − c|, with c = 0 the shortest p with Mᴴ p = d. Improved as one system (Björck 1967).
+template <class T>
+class Augmented {
+ public:
+  using R = typename kernels::RealOf<T>::type;
+  explicit Augmented(const Matrix& m) : m_(m), rows_(m.rows()), n_(m.columns()), factors_(copy_of(m)) {
+    scalapack::geqrf<T>(local<T>(factors_), tau_);
+    double norm = 0;
+    std::vector<double> sums(static_cast<std::size_t>(n_), 0);
+    int zero = 0;
+    local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) {
+      if (i <= j) sums[static_cast<std::size_t>(j)] += static_cast<double>(std::abs(v));
+      zero |= i == j && v == T(0);
+    });
+    all_sum(sums.data(), n_);
+    for (const double s : sums) norm = std::max(norm, s);
+    if (reduced(zero, MPI_MAX) || !(norm > 0)) return;
+    const double inverse =
+        static_cast<double>(kernels::inverse_norm<T>(
+                                n_, [&](T* x) { triangle(1, x, false); }, [&](T* x) { triangle(1, x, true); })
+                                .estimate);
+    rcond_ = inverse > 0 && std::isfinite(inverse) ? 1 / norm / inverse : 0;
+  }
+  double rcond() const noexcept { return rcond_; }  // of R, 1-norm
+
+  // z = [p; q] from right = [c; d], (rows + n) × k row-major; the error of p or q.
+  linalg::Refined solve(std::int64_t k, const T* right, T* z, bool want_p) {
+    std::copy_n(right, (rows_ + n_) * k, z);
+    apply(k, z);
+    std::vector<int> weights(static_cast<std::size_t>(rows_ + n_), 0);
+    constexpr int kLight = -4000;  // what is not asked for does not count
+    std::fill(weights.begin() + (want_p ? rows_ : 0), want_p ? weights.end() : weights.begin() + rows_, kLight);
+    return linalg::refine<T>(
+        rows_ + n_, k, {z, k, 1}, weights, {},
+        [&](T* r, R* sizes) {
+          const T *p = z, *q = z + rows_ * k;
+          residual<T>(m_, k, false, right, p, q, r, sizes);
+          residual<T>(m_, k, true, right + rows_ * k, nullptr, p, r + rows_ * k, sizes ? sizes + rows_ * k : nullptr);
+        },
+        [&](kernels::MutableView<T> r) { apply(k, r.data); }, [](std::vector<double>&) { return false; });
+  }
+
+ private:
+  // X ← R⁻¹X, R⁻ᴴX.
+  void triangle(std::int64_t k, T* x, bool adjoint) {
+    Matrix v = make_matrix(n_, k, m_.dtype(), m_.layout());
+    scatter_columns<T>(x, 0, k, local<T>(v));
+    scalapack::trtrs<T>(true, adjoint, false, local<T>(factors_), local<T>(v), n_);
+    gather_columns<T>(local<T>(v), 0, k, x);
+  }
+  void turn(std::int64_t k, T* x, bool adjoint) {  // Qᴴ x, Q x
+    Matrix v = make_matrix(rows_, k, m_.dtype(), m_.layout());
+    scatter_columns<T>(x, 0, k, local<T>(v));
+    scalapack::apply_q<T>(adjoint, n_, local<T>(factors_), tau_, local<T>(v));
+    gather_columns<T>(local<T>(v), 0, k, x);
+  }
+  // h = R⁻ᴴ d, e = Qᴴ c; q = R⁻¹(e₁ − h), p = Q [h; e₂].
+  void apply(std::int64_t k, T* z) {
+    T *const c = z, *const d = z + rows_ * k;
+    triangle(k, d, true);
+    turn(k, c, true);
+    for (std::int64_t i = 0; i < n_ * k; ++i) {
+      const T h = d[i];
+      d[i] = c[i] - h;
+      c[i] = h;
+    }
+    triangle(k, d, false);
+    turn(k, c, false);
+  }
+
+  Matrix m_;
+  std::int64_t rows_, n_;
+  Matrix factors_;
+  std::vector<T> tau_;
+  double rcond_ = 0;
+};
+
+struct Settings {
+  double rtol, atol;
+  linalg::Ridge ridge;
+};
+
+template <class T>
+bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x) {
+  const std::int64_t m = a.rows(), n = a.columns(), longest = std::max(m, n), k = std::min(m, n);
+  if (k == 0 || o.atol > 0) return false;
+  const bool tall = m >= n;
+  Augmented<T> system(tall ? a : a.adjoint());
+  if (!(system.rcond() > 1e3 * std::max(o.rtol, 2 * linalg::kUnit<T> * static_cast<double>(longest)))) return false;
+  v.method = Method::qr;
+  v.rcond = system.rcond();
+  v.kept = k;
+  x = make_matrix(n, b.columns(), a.dtype(), a.layout(), b.is_vector());
+  const std::int64_t width = std::clamp<std::int64_t>(kNumbers / longest, 1, kPanel), total = longest + k;
+  double error = linalg::kUnit<T>;
+  for (std::int64_t first = 0; first < b.columns(); first += width) {
+    const std::int64_t count = std::min(width, b.columns() - first);
+    std::vector<T> right(static_cast<std::size_t>(total * count), T(0)), z(right.size());
+    gather_columns<T>(local<T>(b), first, count, right.data() + (tall ? 0 : longest * count));
+    const linalg::Refined found = system.solve(count, right.data(), z.data(), !tall);
+    error = std::max(error, found.error);
+    scatter_columns<T>(z.data() + (tall ? longest * count : 0), first, count, local<T>(x));
+  }
+  v.forward_error = error;
+  return true;
+}
+
+template <class T>
+void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x,
+               std::vector<double>& sigma) {
+  const Spectral<T> svd(a, true);
+  v.status = svd.status();
+  v.method = Method::svd;
+  if (v.status != Status::ok) {
+    x = make_matrix(a.columns(), b.columns(), a.dtype(), a.layout(), b.is_vector());
+    fill_nan(x);
+    return;
+  }
+  sigma = svd.sigma();
+  if (o.ridge.rule != linalg::RidgeRule::none) {
+    v.method = Method::ridge;
+    v.ridge = svd.choose_ridge(o.ridge, &b);
+    v.freedom = linalg::freedom(sigma, v.ridge);
+    x = svd.apply(linalg::tikhonov(sigma, v.ridge), &b);
+    return;
+  }
+  const double least = std::max(o.rtol * svd.largest(), o.atol);
+  v.kept = svd.rank(least);
+  x = svd.apply(linalg::truncated(sigma, least), &b);
+  v.rcond = v.kept > 0 ? sigma[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
+  // Wedin 1973: κ for what the solution has of b, κ² for what is left of it.
+  Matrix r = copy_of(b);
+  scalapack::gemm<T>(false, false, T(-1), local<T>(a), local<T>(x), T(1), local<T>(r));
+  const double left = matrix_norm(r), length = matrix_norm(x),
+               u = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
+  const double ratio = svd.largest() * length > 0 ? left / (svd.largest() * length) : 0;
+  v.forward_error = std::min(1.0, 2 * u / v.rcond * (1 + ratio / v.rcond));
+}
+
+}  // namespace
+
+namespace diagnosed {
+
+Diagnosed<Matrix> lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o, Where where) {
+  const Stage stage("dist.lstsq", where);
+  const SolveOptions as_solve{.ridge = o.ridge, .noise = o.noise};
+  meet(say("dist.lstsq A ", facts(a), ", b ", facts(b), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", ",
+           options_text(as_solve)));
+  need_defined(a, "A");
+  need_defined(b, "b");
+  if (o.out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
+  if (a.rows() != b.rows())
+    refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", a.rows(), ", ", a.columns(),
+                                         "], b [", b.rows(), ", ", b.columns(), "]."));
+  need_same_layout(a, b);
+  if (o.rtol && !(*o.rtol >= 0))
+    refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", *o.rtol, "."));
+  // What counts as zero is decided by the dtype that was given, also where more digits are computed.
+  const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
+  const Settings settings{o.rtol.value_or(2 * linalg::round_off(a.dtype()) * longest), o.atol,
+                          system_options(as_solve).ridge};
+  const bool ridge = settings.ridge.rule != linalg::RidgeRule::none;
+  Verdict v;
+  Matrix x;
+  std::vector<double> sigma;
+  std::string bad = nonfinite_element(a, "A");
+  if (bad.empty()) bad = nonfinite_element(b, "b");
+  const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
+  linalg::with_float(work, [&]<class T>(T) {
+    if (!bad.empty()) {
+      v.status = Status::nonfinite_input;
+      v.method = Method::svd;
+      x = make_matrix(a.columns(), b.columns(), a.dtype(), a.layout(), b.is_vector());
+      fill_nan(x);
+      return;
+    }
+    const Matrix wide = a.astype(work), right = b.astype(work);
+    if (ridge || !by_qr<T>(wide, right, settings, v, x)) by_values<T>(wide, right, settings, v, x, sigma);
+    x = x.astype(a.dtype());
+    if (v.status == Status::ok && !ridge) linalg::conclude_least_squares<T>(v, v.forward_error);
+  });
+  consider_dtype(v, x, a.dtype());
+  auto state = new_state("lstsq", v);
+  if (!bad.empty()) state->nonfinite = [bad](std::int64_t) { return bad; };
+  const std::int64_t rank = v.kept;
+  state->spectrum = [sigma, rank](std::int64_t, linalg::Member& m) {
+    m.rank = rank;
+    if (sigma.empty() || rank < 0) return;
+    m.cond = sigma.back() > 0 ? sigma.front() / sigma.back() : std::numeric_limits<double>::infinity();
+    const auto r = static_cast<std::size_t>(rank);
+    if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
+  };
+  without_rule("dist.lstsq", {a, b}, {}, {&x});
+  return {x, linalg::Diagnosis(state)};
+}
+
+}  // namespace diagnosed
+
+Matrix lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o, Where where) {
+  const Diagnosed<Matrix> found = diagnosed::lstsq(a, b, o, where);
+  const Stage stage("dist.lstsq", where);
+  act(found.diagnosis, policy_of(o.if_ill), "Look at the matrix: its singular values could not be found.");
+  return found.value;
+}
+
+}  // namespace wp::dist

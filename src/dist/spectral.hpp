@@ -1,0 +1,43 @@
+// The singular value decomposition of a distributed matrix, and answers from it.
+#pragma once
+#include <vector>
+
+#include "dist/matrix.hpp"
+#include "linalg/ridge.hpp"
+
+namespace wp::dist {
+
+// A = U·diag(sigma)·Vᴴ, thin, by p?gesvd; the matrix is scaled by a power of two before. T: float, double, complex64,
+// complex128. Collective.
+template <class T>
+class Spectral {
+ public:
+  Spectral(const Matrix& a, bool vectors);
+  linalg::Status status() const noexcept { return status_; }
+  const std::string& nonfinite() const noexcept { return nonfinite_; }
+  const std::vector<double>& sigma() const noexcept { return sigma_; }
+  double largest() const noexcept { return sigma_.empty() ? 0 : sigma_[0]; }
+  std::int64_t rank(double threshold) const;
+  const Matrix& u() const noexcept { return u_; }
+  const Matrix& vh() const noexcept { return vh_; }
+
+  // V·diag(filter)·Uᴴ·B, n × columns; without B: that matrix itself.
+  Matrix apply(const std::vector<double>& filter, const Matrix* b) const;
+  // λ by the rule; without B automatic is √u·σ₁².
+  double choose_ridge(const linalg::Ridge& ridge, const Matrix* b) const;
+
+ private:
+  std::int64_t m_, n_;
+  linalg::Status status_ = linalg::Status::ok;
+  std::string nonfinite_;
+  std::vector<double> sigma_;
+  Matrix u_, vh_;
+};
+
+// Which element of a matrix is not finite, as a sentence; empty: all are. Collective.
+std::string nonfinite_element(const Matrix& a, std::string_view name);
+// e with 2^e·A near 1.
+template <class T>
+int prescale_exponent(const Matrix& a);
+
+}  // namespace wp::dist

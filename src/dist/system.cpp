@@ -1,0 +1,371 @@
+#include "dist/system.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "dist/scalapack.hpp"
+#include "dist/spectral.hpp"
+#include "dist/stage.hpp"
+#include "dist/team.hpp"
+#include "kernels/each_float.hpp"
+#include "kernels/exponents.hpp"
+#include "kernels/modular.hpp"
+#include "kernels/numbers.hpp"
+#include "kernels/survey.hpp"
+
+namespace wp::dist {
+namespace {
+
+using linalg::Assume;
+
+constexpr double kGrowth = 1e6;  // of pivots, beyond which LU gives way to QR (as in linalg/system.cpp)
+
+}  // namespace
+
+template <class T>
+System<T>::System(const Matrix& a, const Options& options) : a_(a), options_(options), n_(a.rows()) {
+  take();
+  if (!survey()) {
+    verdict_.status = Status::nonfinite_input;
+    return;
+  }
+  look();
+  scale();
+  factor();
+}
+
+// The matrix that is meant: as given, or what the options make of it.
+template <class T>
+void System<T>::take() {
+  const Assume s = options_.assume;
+  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general || s == Assume::triangular)) return;
+  Matrix meant = copy_of(a_);
+  Local<T> m = local<T>(meant);
+  if (s == Assume::symmetric || s == Assume::spd) {
+    Matrix turned = make_like(a_);
+    scalapack::transpose<T>(true, local<T>(a_), local<T>(turned));
+    const Local<T> t = local<T>(turned);
+    for (std::int64_t e = 0; e < m.rows() * m.columns(); ++e)
+      if (m.data[e] != t.data[e]) m.data[e] = m.data[e] * R(0.5) + t.data[e] * R(0.5);
+  }
+  m.each([&](std::int64_t i, std::int64_t j, T& v) {
+    if ((s == Assume::lower && j > i) || (s == Assume::upper && j < i) || (s == Assume::diagonal && i != j)) v = T(0);
+    if (i == j) v += static_cast<R>(options_.shift);
+  });
+  a_ = meant;
+}
+
+// One pass: are all elements finite, and how large is the largest of every row and column?
+template <class T>
+bool System<T>::survey() {
+  const Stage stage("look at the matrix");
+  const Local<T> a = local<T>(a_);
+  // Column-major memory is the transpose to the kernel: its rows are columns here.
+  const kernels::Survey<T> own(a.columns(), a.rows(), {a.data, a.leading(), 1}, nullptr);
+  if (reduced(own.finite() ? 1 : 0, MPI_MIN) == 0) {
+    nonfinite_ = nonfinite_element(a_, "A");
+    return false;
+  }
+  row_tops_.assign(static_cast<std::size_t>(n_), kernels::kNoExponent);
+  column_tops_ = row_tops_;
+  for (std::int64_t i = 0; i < a.rows(); ++i)
+    row_tops_[static_cast<std::size_t>(a.row.global(i))] =
+        kernels::exponent_of_size(static_cast<double>(own.columns()[i]));
+  for (std::int64_t j = 0; j < a.columns(); ++j)
+    column_tops_[static_cast<std::size_t>(a.column.global(j))] =
+        kernels::exponent_of_size(static_cast<double>(own.rows()[j]));
+  all_reduce(row_tops_.data(), n_, MPI_MAX);
+  all_reduce(column_tops_.data(), n_, MPI_MAX);
+  return true;
+}
+
+// Which triangle is empty?
+template <class T>
+Structure System<T>::structure_by_elements() {
+  int full[2] = {0, 0};  // below, above
+  const Local<T> a = local<T>(a_);
+  for (std::int64_t j = 0; j < a.columns() && !(full[0] && full[1]); ++j)
+    for (std::int64_t i = 0; i < a.rows(); ++i)
+      if (a.at(i, j) != T(0))
+        if (const std::int64_t below = a.row.global(i) - a.column.global(j); below != 0) full[below > 0 ? 0 : 1] = 1;
+  all_reduce(full, 2, MPI_MAX);
+  return !full[0] && !full[1] ? Structure::diagonal
+         : !full[1]           ? Structure::lower
+         : !full[0]           ? Structure::upper
+                              : Structure::general;
+}
+
+// Two rows against two columns: a matrix that is not Hermitian nearly always shows it here, and needs no transposing.
+template <class T>
+bool System<T>::maybe_hermitian() const {
+  std::vector<T> row(static_cast<std::size_t>(n_)), column(static_cast<std::size_t>(n_));
+  for (const std::int64_t k : {std::int64_t{0}, n_ / 2}) {
+    gather_rows<T>(local<T>(a_), k, 1, row.data());
+    gather_columns<T>(local<T>(a_), k, 1, column.data());
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (row[i] != conjugate(column[i])) return false;
+  }
+  return true;
+}
+
+template <class T>
+bool System<T>::hermitian() {
+  if (!maybe_hermitian()) return false;
+  factors_ = make_like(a_);  // its memory is needed for the factors anyway
+  scalapack::transpose<T>(true, local<T>(a_), local<T>(factors_));
+  const Local<T> a = local<T>(a_), t = local<T>(factors_);
+  const bool same = std::equal(a.data, a.data + a.rows() * a.columns(), t.data);
+  return reduced(same ? 1 : 0, MPI_MIN) == 1;
+}
+
+template <class T>
+void System<T>::look() {
+  if (options_.assume == Assume::general || n_ == 0) return;
+  if (options_.method == Method::none) verdict_.structure = structure_by_elements();
+  if (options_.assume == Assume::triangular && verdict_.structure == Structure::general)
+    refuse<ArgumentError>("WP-ARG-001",
+                          "assume = \"triangular\", but there are elements on both sides of the diagonal.",
+                          "Say assume = \"lower\" or \"upper\": the other triangle is then not read.");
+  if (verdict_.structure != Structure::general || !hermitian()) return;
+  int positive = 1;
+  local<T>(a_).each([&](std::int64_t i, std::int64_t j, const T& v) {
+    if (i == j && !(std::real(v) > 0)) positive = 0;
+  });
+  verdict_.structure = reduced(positive, MPI_MIN) ? Structure::spd : Structure::symmetric;
+}
+
+// Powers of two that bring rows and columns near 1.
+template <class T>
+void System<T>::scale() {
+  const Local<T> a = local<T>(a_);
+  const auto picked = [](const std::vector<int>& all, const Axis& axis) {
+    std::vector<int> own(static_cast<std::size_t>(axis.count()));
+    for (std::size_t i = 0; i < own.size(); ++i)
+      own[i] = all[static_cast<std::size_t>(axis.global(static_cast<std::int64_t>(i)))];
+    return own;
+  };
+  const kernels::ExponentsAfter after = [&](const std::vector<int>& rows, const std::vector<int>& columns) {
+    const kernels::Exponents own = kernels::largest_exponents<T>(a.rows(), a.columns(), {a.data, 1, a.leading()},
+                                                                 picked(rows, a.row), picked(columns, a.column));
+    kernels::Exponents all{std::vector<int>(rows.size(), kernels::kNoExponent),
+                           std::vector<int>(columns.size(), kernels::kNoExponent)};
+    for (std::size_t i = 0; i < own.rows.size(); ++i)
+      all.rows[static_cast<std::size_t>(a.row.global(static_cast<std::int64_t>(i)))] = own.rows[i];
+    for (std::size_t j = 0; j < own.columns.size(); ++j)
+      all.columns[static_cast<std::size_t>(a.column.global(static_cast<std::int64_t>(j)))] = own.columns[j];
+    all_reduce(all.rows.data(), n_, MPI_MAX);
+    all_reduce(all.columns.data(), n_, MPI_MAX);
+    return all;
+  };
+  const bool symmetric = verdict_.structure == Structure::spd || verdict_.structure == Structure::symmetric;
+  kernels::Equilibration q = symmetric ? kernels::equilibrate_symmetric<T>(row_tops_, after)
+                                       : kernels::equilibrate<T>({row_tops_, column_tops_}, after);
+  if (!q.needed) return;
+  rows_ = std::move(q.rows);
+  columns_ = std::move(q.columns);
+}
+
+// The scaled matrix S, of its own if there are scales.
+template <class T>
+const Matrix& System<T>::scaled() {
+  if (rows_.empty()) return a_;
+  if (scaled_.defined()) return scaled_;
+  scaled_ = copy_of(a_);
+  local<T>(scaled_).each([&](std::int64_t i, std::int64_t j, T& v) {
+    v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
+  });
+  return scaled_;
+}
+
+// S into the memory of the factors.
+template <class T>
+void System<T>::fresh_copy() {
+  if (!factors_.defined()) factors_ = make_like(a_);
+  const Local<T> from = local<T>(a_), to = local<T>(factors_);
+  std::copy_n(from.data, from.rows() * from.columns(), to.data);
+  if (!rows_.empty())
+    to.each([&](std::int64_t i, std::int64_t j, T& v) {
+      v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
+    });
+}
+
+// ‖S‖₁ and max |s|, of what is to be factored.
+template <class T>
+void System<T>::measure() {
+  const Local<T> s = local<T>(factors_);
+  std::vector<double> sums(static_cast<std::size_t>(n_), 0);
+  for (std::int64_t j = 0; j < s.columns(); ++j) {
+    constexpr std::int64_t kLanes = 8;  // sums side by side: no addition waits for the one before
+    double sum[kLanes] = {}, most[kLanes] = {};
+    const T* const column = &s.at(0, j);
+    const std::int64_t m = s.rows();
+    std::int64_t i = 0;
+    for (; i + kLanes <= m; i += kLanes)
+      for (std::int64_t k = 0; k < kLanes; ++k) {
+        const double size = static_cast<double>(std::abs(column[i + k]));
+        sum[k] += size;
+        most[k] = size > most[k] ? size : most[k];
+      }
+    for (; i < m; ++i) {
+      sum[0] += static_cast<double>(std::abs(column[i]));
+      most[0] = std::max(most[0], static_cast<double>(std::abs(column[i])));
+    }
+    largest_ = std::max(largest_, *std::max_element(most, most + kLanes));
+    for (const double v : sum) sums[static_cast<std::size_t>(s.column.global(j))] += v;
+  }
+  all_sum(sums.data(), n_);
+  norm_ = n_ ? *std::max_element(sums.begin(), sums.end()) : 0;
+  largest_ = reduced(largest_, MPI_MAX);
+}
+
+template <class T>
+void System<T>::factor() {
+  fresh_copy();
+  measure();
+  if (n_ == 0) return;
+  if (verdict_.structure >= Structure::lower) {
+    verdict_.method = Method::substitution;
+    verdict_.growth = 1;
+    int zero = 0;
+    local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) { zero |= i == j && v == T(0); });
+    zero_pivot_ = reduced(zero, MPI_MAX) != 0;
+    return;
+  }
+  if (options_.method == Method::qr) return factor_by_qr();
+  if (verdict_.structure == Structure::spd && options_.method != Method::ldl && factor_by_cholesky()) return;
+  if (options_.method == Method::cholesky) {
+    verdict_.method = Method::cholesky;
+    verdict_.status = Status::not_spd;
+    return;
+  }
+  verdict_.method = Method::lu;
+  zero_pivot_ = scalapack::getrf<T>(local<T>(factors_), pivots_) > 0;
+  double top = 0;  // of U
+  const Local<T> f = local<T>(factors_);
+  for (std::int64_t j = 0; j < f.columns(); ++j) {
+    const std::int64_t last = f.column.global(j);
+    for (std::int64_t i = 0; i < f.rows() && f.row.global(i) <= last;) {  // blocks of rows
+      const std::int64_t end = std::min({f.rows(), i + f.row.block, i + last - f.row.global(i) + 1});
+      for (; i < end; ++i) top = std::max(top, static_cast<double>(std::abs(f.at(i, j))));
+    }
+  }
+  top = reduced(top, MPI_MAX);
+  verdict_.growth = largest_ > 0 ? top / largest_ : 1;
+  if (verdict_.growth > kGrowth) factor_by_qr();
+}
+
+template <class T>
+bool System<T>::factor_by_cholesky() {
+  verdict_.method = Method::cholesky;
+  verdict_.growth = 1;
+  if (scalapack::potrf<T>(local<T>(factors_)) == 0) return true;
+  fresh_copy();
+  verdict_.structure = Structure::symmetric;
+  return false;
+}
+
+// Nothing grows in orthogonal transformations.
+template <class T>
+void System<T>::factor_by_qr() {
+  fresh_copy();
+  scalapack::geqrf<T>(local<T>(factors_), reflectors_);
+  verdict_.method = Method::qr;
+  verdict_.growth = 1;
+  int zero = 0;
+  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) { zero |= i == j && v == T(0); });
+  zero_pivot_ = reduced(zero, MPI_MAX) != 0;
+}
+
+// X ← S⁻¹X or S⁻ᴴX.
+template <class T>
+void System<T>::substitute(Matrix& x, bool adjoint) {
+  const Local<T> f = local<T>(factors_), to = local<T>(x);
+  switch (verdict_.method) {
+    case Method::cholesky: scalapack::potrs<T>(f, to); return;
+    case Method::lu: scalapack::getrs<T>(adjoint, f, pivots_, to); return;
+    case Method::qr:
+      if (adjoint) scalapack::trtrs<T>(true, true, false, f, to, n_);
+      scalapack::apply_q<T>(!adjoint, n_, f, reflectors_, to);
+      if (!adjoint) scalapack::trtrs<T>(true, false, false, f, to, n_);
+      return;
+    default: scalapack::trtrs<T>(verdict_.structure == Structure::upper, adjoint, false, f, to, n_); return;
+  }
+}
+
+// The same of vectors that every rank has, row-major n × columns.
+template <class T>
+void System<T>::substitute(std::int64_t columns, T* x, bool adjoint) {
+  if (!work_.defined() || work_.columns() != columns) work_ = make_matrix(n_, columns, a_.dtype(), a_.layout());
+  scatter_columns<T>(x, 0, columns, local<T>(work_));
+  substitute(work_, adjoint);
+  gather_columns<T>(local<T>(work_), 0, columns, x);
+}
+
+template <class T>
+void System<T>::estimate(const T* constant, const T* alternating, std::int64_t stride) {
+  if (n_ == 0 || zero_pivot_ || norm_ == 0) {
+    verdict_.rcond = n_ == 0 ? 1 : 0;
+    return;
+  }
+  const Stage stage("estimate the condition");
+  const auto plain = [&](T* x) { substitute(1, x, false); };
+  const auto adjoint = [&](T* x) { substitute(1, x, true); };
+  const double inverse =
+      static_cast<double>(kernels::inverse_norm<T>(n_, plain, adjoint, {constant, alternating, stride}).estimate);
+  verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
+}
+
+template <class T>
+void System<T>::conclude_matrix() {
+  if (verdict_.method == Method::substitution) {
+    verdict_.exactly_singular = zero_pivot_;
+  } else if (linalg::suspect<T>(n_, verdict_.rcond)) {
+    std::vector<T> whole(static_cast<std::size_t>(n_ * n_));
+    gather_columns<T>(local<T>(a_), 0, n_, whole.data());
+    verdict_.exactly_singular = kernels::exactly_singular<T>(n_, {whole.data(), n_, 1});
+  }
+  linalg::conclude<T>(verdict_, linalg::expected_error<T>(verdict_), options_.min_digits);
+  judged_ = true;
+}
+
+template <class T>
+void System<T>::judge() {
+  if (judged_ || !factored()) return;
+  if (verdict_.method == Method::none) verdict_.method = Method::lu;  // of an empty matrix
+  if (n_ == 0 || zero_pivot_ || norm_ == 0) {
+    estimate(nullptr, nullptr, 1);
+  } else {
+    std::vector<T> starts(static_cast<std::size_t>(2 * n_));
+    kernels::inverse_norm_starts<T>(n_, starts.data(), starts.data() + 1, 2);
+    substitute(2, starts.data(), false);
+    estimate(starts.data(), starts.data() + 1, 2);
+  }
+  conclude_matrix();
+}
+
+template <class T>
+double System<T>::log_determinant() const {
+  std::vector<double> parts(static_cast<std::size_t>(n_), 0);
+  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) {
+    if (i == j) parts[static_cast<std::size_t>(i)] = std::log(static_cast<double>(std::abs(v)));
+  });
+  all_sum(parts.data(), n_);
+  double sum = 0, rest = 0;  // Kahan & Babuška
+  for (std::int64_t i = 0; i < n_; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    double v = verdict_.method == Method::cholesky ? 2 * parts[k] : parts[k];
+    if (!rows_.empty()) v -= std::log(2.0) * (rows_[k] + columns_[k]);
+    const double next = sum + v;
+    rest += std::fabs(sum) >= std::fabs(v) ? (sum - next) + v : (v - next) + sum;
+    sum = next;
+  }
+  return sum + rest;
+}
+
+template class System<float>;
+template class System<double>;
+template class System<complex64>;
+template class System<complex128>;
+
+}  // namespace wp::dist

@@ -1,0 +1,99 @@
+// One square distributed matrix: its structure, its factors, and what they say of answers computed from them. The
+// sequence is that of linalg/system.hpp; vectors are on every rank, so that its judgement, estimator and refinement
+// run here as they are.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "dist/matrix.hpp"
+#include "linalg/judgement.hpp"
+#include "linalg/options.hpp"
+#include "linalg/verdict.hpp"
+
+namespace wp::dist {
+
+using linalg::Method;
+using linalg::Options;
+using linalg::Policy;
+using linalg::Status;
+using linalg::Structure;
+using linalg::Verdict;
+
+// Rows up to which a matrix in doubt is brought to one place and judged there, with all that linalg knows.
+inline constexpr std::int64_t kOnePlace = 300;
+// Right-hand sides that are on every rank at a time.
+inline constexpr std::int64_t kPanel = 64;
+
+// T: float, double, complex64, complex128, the dtype of the matrix. Every member function is collective.
+template <class T>
+class System {
+ public:
+  using R = typename kernels::RealOf<T>::type;
+  static constexpr double u = linalg::kUnit<T>;
+
+  // Looks at the matrix, scales and factors it.
+  System(const Matrix& a, const Options& options);
+  const Verdict& verdict() const noexcept { return verdict_; }  // of the matrix alone, once judge() has run
+  bool factored() const noexcept {
+    return verdict_.status != Status::nonfinite_input && verdict_.status != Status::not_spd;
+  }
+  const Matrix& matrix() const noexcept { return a_; }  // that is meant
+
+  // Estimates rcond and judges; solve() does it on the way, if nobody has.
+  void judge();
+  // A X = B (Aᴴ X = B) for all columns of B; the verdict of X.
+  Verdict solve(const Matrix& b, Matrix& x, bool adjoint = false);
+  // A⁻¹; the factors are used up.
+  Verdict inverse(Matrix& x);
+  // Σ log |pivots|, without the scaling that was applied; of Cholesky twice those of L.
+  double log_determinant() const;
+
+  // Why the matrix is singular: null vector, rows and columns that depend on each other; exactly, if that is proved.
+  struct Reason {
+    Tensor null_vector;
+    std::string rows, columns;
+    bool exact = false;
+  };
+  Reason explain();
+  // Which element is not finite.
+  std::string nonfinite_text() const { return nonfinite_; }
+
+ private:
+  void take();
+  bool survey();
+  void look();
+  void scale();
+  void factor();
+  bool factor_by_cholesky();
+  void factor_by_qr();
+  void fresh_copy();
+  void measure();
+  Structure structure_by_elements();
+  bool maybe_hermitian() const;
+  bool hermitian();
+  void substitute(std::int64_t columns, T* x, bool adjoint);
+  void substitute(Matrix& x, bool adjoint);
+  void estimate(const T* constant, const T* alternating, std::int64_t stride);
+  void conclude_matrix();
+  Verdict panel(std::int64_t columns, T* x, bool cheap, bool adjoint);
+  void improve(std::int64_t columns, bool cheap, bool adjoint, const T* b, T* x, Verdict& v);
+  const Matrix& scaled();
+  bool magnify(std::int64_t columns, bool adjoint, std::vector<double>& v);
+  std::vector<T> null_vector(bool adjoint);
+  std::string relation(const std::vector<T>& v, bool rows, bool& exact) const;
+
+  Matrix a_;
+  const Options options_;
+  const std::int64_t n_;
+  Verdict verdict_;
+  bool judged_ = false, zero_pivot_ = false;
+  std::string nonfinite_;
+  std::vector<int> row_tops_, column_tops_;  // exponents of the largest elements
+  std::vector<int> rows_, columns_;          // of the scales; empty: none
+  Matrix factors_, scaled_, work_;
+  std::vector<int> pivots_;
+  std::vector<T> reflectors_;
+  double norm_ = 0, largest_ = 0;
+};
+
+}  // namespace wp::dist

@@ -1,0 +1,336 @@
+#include "dist/team.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "dist/stage.hpp"
+#include "wellposed/context.hpp"
+#include "wellposed/record.hpp"
+#include "wellposed/threads.hpp"
+
+extern "C" [[gnu::weak]] void openblas_set_num_threads(int count);
+
+namespace wp::dist {
+namespace {
+
+struct Live {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0, size = 1;
+  bool apart = false;  // ranks have lost each other: no more meetings
+};
+Live* live = nullptr;
+
+const Live& session() {
+  if (!live)
+    raise<ArgumentError>("WP-MPI-001", "dist", "there is no session: MPI has not been started.",
+                         "Make a wp::dist::Session first (or use wp::dist::run), and start the program with mpirun.");
+  return *live;
+}
+
+// ---- exceptions on their way to other ranks
+// ------------------------------------------------------------------------ Types that are raised again as they were;
+// all others as Error.
+enum class Kind : int {
+  none,
+  error,
+  argument,
+  shape,
+  dtype,
+  index,
+  domain,
+  memory,
+  format,
+  file,
+  nonfinite,
+  internal
+};
+
+template <class E>
+bool is(const Error& e) {
+  return dynamic_cast<const E*>(&e) != nullptr;
+}
+Kind kind_of(const Error& e) {
+  return is<ArgumentError>(e)    ? Kind::argument
+         : is<ShapeError>(e)     ? Kind::shape
+         : is<DtypeError>(e)     ? Kind::dtype
+         : is<IndexError>(e)     ? Kind::index
+         : is<DomainError>(e)    ? Kind::domain
+         : is<OutOfMemory>(e)    ? Kind::memory
+         : is<FormatError>(e)    ? Kind::format
+         : is<FileError>(e)      ? Kind::file
+         : is<NonFiniteError>(e) ? Kind::nonfinite
+         : is<InternalError>(e)  ? Kind::internal
+                                 : Kind::error;
+}
+[[noreturn]] void throw_as(Kind kind, Finding f) {
+  switch (kind) {
+    case Kind::argument: throw ArgumentError(std::move(f));
+    case Kind::shape: throw ShapeError(std::move(f));
+    case Kind::dtype: throw DtypeError(std::move(f));
+    case Kind::index: throw IndexError(std::move(f));
+    case Kind::domain: throw DomainError(std::move(f));
+    case Kind::memory: throw OutOfMemory(std::move(f));
+    case Kind::format: throw FormatError(std::move(f));
+    case Kind::file: throw FileError(std::move(f));
+    case Kind::nonfinite: throw NonFiniteError(std::move(f));
+    case Kind::internal: throw InternalError(std::move(f));
+    default: throw Error(std::move(f));
+  }
+}
+
+struct Told {
+  Kind kind = Kind::none;
+  Finding finding;
+};
+Told told(std::exception_ptr error) {
+  Told t;
+  if (!error) return t;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    t = {kind_of(e), e.finding()};
+  } catch (const std::bad_alloc&) {
+    t = {Kind::memory, misuse("WP-MEM-001", {}, "no memory is left.", "Use more ranks, or fewer per machine.")};
+  } catch (const std::exception& e) {
+    t = {Kind::error, misuse("WP-MPI-003", {}, e.what(), {})};
+  } catch (...) {
+    t = {Kind::error, misuse("WP-MPI-003", {}, "an exception of an unknown type.", {})};
+  }
+  return t;
+}
+
+std::string packed(const Told& t) {
+  const nlohmann::json j = {static_cast<int>(t.kind), t.finding.code, t.finding.op, t.finding.message,
+                            t.finding.advice};
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+Told unpacked(const std::string& text, const Place& place) {
+  const auto j = nlohmann::json::parse(text);
+  Told t{static_cast<Kind>(j[0].get<int>()), {}};
+  t.finding.code = j[1].get<std::string>();
+  t.finding.severity = Severity::error;
+  t.finding.op = j[2].get<std::string>();
+  t.finding.message = j[3].get<std::string>();
+  t.finding.advice = j[4].get<std::string>();
+  t.finding.place = place;
+  t.finding.scope = current_scope();
+  return t;
+}
+
+std::uint64_t hash_of(std::string_view text) {  // FNV-1a
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return h;
+}
+
+// Ranks with the same words together: "ranks 0, 2: solve …".
+std::string listed(const std::vector<std::string>& said) {
+  std::string out;
+  std::vector<char> done(said.size(), 0);
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (done[i]) continue;
+    std::string ranks;
+    std::size_t count = 0;
+    for (std::size_t k = i; k < said.size(); ++k)
+      if (said[k] == said[i]) {
+        done[k] = 1;
+        if (++count <= 8) ranks += say(count > 1 ? ", " : "", k);
+      }
+    if (count > 8) ranks += say(", … (", count, " in all)");
+    out += say("\n  ", count > 1 ? "ranks " : "rank ", ranks, ": ", said[i]);
+  }
+  return out;
+}
+
+constexpr std::string_view kEnd = "leaves the program", kFails = "fails: ";
+
+// Whether all said the same; else what each said.
+std::vector<std::string> differences(std::string_view what) {
+  const std::uint64_t h = hash_of(what);
+  std::uint64_t both[2] = {h, ~h};
+  MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_UINT64_T, MPI_MAX, live->comm);
+  if (both[0] == h && both[1] == ~h && both[0] == ~both[1]) return {};
+  return all_texts(std::string(what));
+}
+
+}  // namespace
+
+MPI_Comm world() {
+  return session().comm;
+}
+int rank() {
+  return session().rank;
+}
+int size() {
+  return session().size;
+}
+
+void meet(std::string_view what) {
+  const Stage stage("dist.meet");
+  if (session().apart)
+    refuse<ArgumentError>("WP-MPI-002", "the ranks have lost each other before.", "End the program.");
+  const std::vector<std::string> said = differences(what);
+  if (said.empty()) return;
+  const bool left = std::any_of(said.begin(), said.end(), [](const std::string& s) {
+    return s == kEnd || s.starts_with(kFails);  // these will not meet again
+  });
+  live->apart = left;
+  const auto function = [](const std::string& s) { return s.substr(0, s.find(' ')); };
+  const bool only_arguments =
+      std::all_of(said.begin(), said.end(), [&](const std::string& s) { return function(s) == function(said[0]); });
+  const std::string message = say("the ranks do not do the same:", listed(said));
+  if (only_arguments && !left)
+    refuse<ShapeError>("WP-MPI-002", message, "All ranks must call it with the same shapes, layouts and options.");
+  refuse<ArgumentError>("WP-MPI-002", message,
+                        left ? "A rank that fails must not go on alone: let exceptions leave the program."
+                             : "All ranks must call the same functions in the same order.");
+}
+
+void agree(std::exception_ptr error) {
+  const int own = session().rank;
+  const int first = reduced(error ? own : session().size, MPI_MIN);
+  if (first == session().size) return;
+  const Told mine = told(error);
+  const Place here = context().running && context().running->place ? *context().running->place : Place();
+  Told theirs = unpacked(broadcast_text(packed(mine), first), here);
+  if (session().size > 1) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
+  throw_as(theirs.kind, std::move(theirs.finding));
+}
+
+void all_sum(double* values, std::int64_t count) {
+  constexpr std::int64_t kPiece = 1 << 24;
+  for (std::int64_t at = 0; at < count; at += kPiece) {
+    const int n = static_cast<int>(std::min(kPiece, count - at));
+    MPI_Reduce(rank() == 0 ? MPI_IN_PLACE : values + at, values + at, n, MPI_DOUBLE, MPI_SUM, 0, world());
+    MPI_Bcast(values + at, n, MPI_DOUBLE, 0, world());
+  }
+}
+
+void all_join(void* bytes, std::size_t count) {
+  constexpr std::size_t kPiece = 1 << 27;
+  for (std::size_t at = 0; at < count; at += kPiece)
+    MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(bytes) + at, static_cast<int>(std::min(kPiece, count - at)),
+                  MPI_UINT8_T, MPI_BOR, world());
+}
+
+void broadcast(void* bytes, std::size_t count, int root) {
+  constexpr std::size_t kPiece = 1 << 27;
+  for (std::size_t at = 0; at < count; at += kPiece)
+    MPI_Bcast(static_cast<char*>(bytes) + at, static_cast<int>(std::min(kPiece, count - at)), MPI_BYTE, root,
+              world());
+}
+
+std::string broadcast_text(const std::string& text, int root) {
+  std::int64_t length = static_cast<std::int64_t>(text.size());
+  broadcast(&length, sizeof length, root);
+  std::string out = rank() == root ? text : std::string(static_cast<std::size_t>(length), '\0');
+  broadcast(out.data(), out.size(), root);
+  return out;
+}
+
+std::vector<std::string> all_texts(const std::string& own) {
+  std::vector<std::string> out;
+  for (int r = 0; r < size(); ++r) out.push_back(broadcast_text(own, r));
+  return out;
+}
+
+// ---- session
+// -------------------------------------------------------------------------------------------------------
+struct Session::State {
+  bool started = false;
+  std::optional<Recorder> recorder;
+  FindingHandler before;
+  bool silenced = false;
+};
+
+Session::Session() : state_(std::make_unique<State>()) {
+  if (live) raise<ArgumentError>("WP-MPI-001", "Session", "there is a session already.", "Make one per process.");
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (finalized) raise<ArgumentError>("WP-MPI-001", "Session", "MPI has been ended in this process.", "");
+  if (!initialized) {
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    state_->started = true;
+  }
+  auto* const l = new Live;
+  MPI_Comm_dup(MPI_COMM_WORLD, &l->comm);
+  MPI_Comm_rank(l->comm, &l->rank);
+  MPI_Comm_size(l->comm, &l->size);
+  live = l;
+  // Debian's ScaLAPACK loads a shared OpenBLAS too, whose start calls functions of ours and gives them threads again.
+  if (openblas_set_num_threads) openblas_set_num_threads(1);
+  // Ranks of one machine share its processors.
+  if (!std::getenv("WELLPOSED_THREADS")) {
+    MPI_Comm machine = MPI_COMM_NULL;
+    int neighbours = 1;
+    MPI_Comm_split_type(l->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_size(machine, &neighbours);
+    MPI_Comm_free(&machine);
+    set_threads(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / neighbours));
+  }
+  if (l->rank != 0) {
+    state_->before = on_finding([](const Finding&) {});
+    state_->silenced = true;
+  }
+  const char* const folder = std::getenv("WELLPOSED_RECORD");
+  if (folder && std::filesystem::is_directory(folder)) {
+    std::string number = say(l->rank);
+    number.insert(0, 4 - std::min<std::size_t>(4, number.size()), '0');
+    state_->recorder.emplace(say(folder, "/rank-", number, ".wpr"));
+  }
+}
+
+Session::~Session() {
+  if (!live->apart) {
+    const Stage stage("dist.end", Place());
+    if (const std::vector<std::string> said = differences(kEnd); !said.empty() && live->rank == 0)
+      std::cerr << "wellposed: the ranks did not end together:" << listed(said) << std::endl;
+  }
+  if (state_->silenced) on_finding(state_->before);
+  state_->recorder.reset();
+  MPI_Comm_free(&live->comm);
+  delete live;
+  live = nullptr;
+  if (state_->started) MPI_Finalize();
+}
+
+namespace {
+
+int code_of(const Error& e) {
+  if (dynamic_cast<const LinalgError*>(&e) || is<NonFiniteError>(e)) return 1;
+  return is<InternalError>(e) || is<OutOfMemory>(e) ? 4 : 3;
+}
+
+}  // namespace
+
+int run(const std::function<int()>& program) {
+  const Session session_of_run;
+  int code = 0;
+  std::string words;
+  try {
+    code = program();
+  } catch (const Error& e) {
+    code = code_of(e);
+    words = e.finding().text();
+  } catch (const std::exception& e) {
+    code = 4;
+    words = e.what();
+  }
+  if (words.empty()) return code;
+  // All ranks have raised the same, or some have not: then what each does is told.
+  if (!live->apart) {
+    const std::vector<std::string> said = differences(say(kFails, words));
+    live->apart = !said.empty();
+    if (live->apart) words = say("the ranks did not end together:", listed(said));
+  }
+  if (live->rank == 0) std::cerr << words << std::endl;
+  return code;
+}
+
+}  // namespace wp::dist

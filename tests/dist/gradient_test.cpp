@@ -1,0 +1,181 @@
+// Gradients against those of one machine, whose rules are tested against differences.
+#include "base/text.hpp"
+#include "matrices.hpp"
+
+namespace wp::dist {
+namespace {
+
+Tensor spd(std::int64_t n, DType dtype) {
+  const Tensor a = noise_matrix(n, n, dtype);
+  return matmul(a, adjoint_of(a)) + static_cast<double>(n) * eye(n, {.dtype = dtype});
+}
+Tensor against(const Tensor& w, const Tensor& y) {
+  return sum(is_complex(w.dtype()) ? real(conj(w) * y) : w * y);
+}
+
+constexpr DType kBoth[] = {f64, c128};
+
+TEST(Gradients, OfSolveReachBothArguments) {
+  for (const DType dtype : kBoth) {
+    const Tensor a = noise_matrix(23, 23, dtype), b = noise_matrix(23, 2, dtype, 2),
+                 w = noise_matrix(23, 2, dtype, 3);
+    GradientTape one({.persistent = true});
+    one.watch({a, b});
+    const Tensor loss = against(w, linalg::solve(a, b));
+    const Matrix da = Matrix::from(a, some_layout()), db = Matrix::from(b, some_layout()),
+                 dw = Matrix::from(w, some_layout());
+    GradientTape many({.persistent = true});
+    watch(many, da);
+    watch(many, db);
+    const Tensor spread = dot(dw, solve(da, db));
+    EXPECT_NEAR(spread.item<double>() / loss.item<double>(), 1, 1e-12);
+    EXPECT_LE(distance(gradient(many, spread, da).gather(), one.gradient(loss, a)), 1e-12);
+    EXPECT_LE(distance(gradient(many, spread, db).gather(), one.gradient(loss, b)), 1e-12);
+  }
+}
+
+TEST(Gradients, OfInvAreMinusTheInverseTwice) {
+  for (const DType dtype : kBoth) {
+    const Tensor a = noise_matrix(23, 23, dtype), w = noise_matrix(23, 23, dtype, 3);
+    GradientTape one;
+    one.watch(a);
+    const Tensor g = one.gradient(against(w, linalg::inv(a)), a);
+    const Matrix da = Matrix::from(a, some_layout());
+    GradientTape many;
+    watch(many, da);
+    EXPECT_LE(distance(gradient(many, dot(Matrix::from(w, some_layout()), inv(da)), da).gather(), g), 1e-11);
+  }
+}
+
+TEST(Gradients, OfLogdetAndCholeskyAreHermitian) {
+  for (const DType dtype : kBoth) {
+    const Tensor a = spd(23, dtype), w = noise_matrix(23, 23, dtype, 3);
+    GradientTape one({.persistent = true});
+    one.watch(a);
+    const Tensor log = linalg::logdet(a), factor = against(w, linalg::cholesky(a));
+    const Matrix da = Matrix::from(a, some_layout());
+    GradientTape many({.persistent = true});
+    watch(many, da);
+    const Tensor dlog = logdet(da), dfactor = dot(Matrix::from(w, some_layout()), cholesky(da));
+    EXPECT_LE(distance(gradient(many, dlog, da).gather(), one.gradient(log, a)), 1e-12);
+    EXPECT_LE(distance(gradient(many, dfactor, da).gather(), one.gradient(factor, a)), 1e-12);
+  }
+}
+
+TEST(Gradients, GoThroughProductsAndSeveralSteps) {
+  const Tensor a = spd(17, f64), b = noise_matrix(17, 3);
+  const auto local_loss = [&](const Tensor& m) {
+    const Tensor x = linalg::solve(m, b);
+    return sum(matmul(matrix_transpose(x), x)) + 2.0 * linalg::logdet(m);
+  };
+  GradientTape one;
+  one.watch(a);
+  const Tensor g = one.gradient(local_loss(a), a);
+  const Matrix da = Matrix::from(a, some_layout()), db = Matrix::from(b, some_layout());
+  GradientTape many;
+  watch(many, da);
+  const Matrix x = solve(da, db);
+  const Tensor loss = sum(matmul(x, x, {.adjoint_a = true})) + 2.0 * logdet(da);
+  EXPECT_LE(distance(gradient(many, loss, da).gather(), g), 1e-12);
+}
+
+TEST(Gradients, OfSolveDifferentiateAgain) {
+  const Tensor a = spd(9, f64), b = noise_matrix(9, 1), v = noise_matrix(9, 9, f64, 6);
+  GradientTape outer, inner;
+  outer.watch(a);
+  inner.watch(a);
+  const Tensor g = inner.gradient(against(b, linalg::solve(a, b)), a);
+  const Tensor h = outer.gradient(against(v, g), a);
+  const Matrix da = Matrix::from(a, some_layout(2)), db = Matrix::from(b, some_layout(2)),
+               dv = Matrix::from(v, some_layout(2));
+  GradientTape far, near;
+  watch(far, da);
+  watch(near, da);
+  const Matrix dg = gradient(near, dot(db, solve(da, db)), da);
+  EXPECT_LE(distance(dg.gather(), g), 1e-12);
+  EXPECT_LE(distance(gradient(far, dot(dv, dg), da).gather(), h), 1e-12);
+}
+
+TEST(Gradients, OfCholeskyDifferentiateAgain) {
+  const Tensor a = spd(7, f64), w = noise_matrix(7, 7), v = noise_matrix(7, 7, f64, 6);
+  GradientTape outer, inner;
+  outer.watch(a);
+  inner.watch(a);
+  const Tensor g = inner.gradient(against(w, linalg::cholesky(a)), a);
+  const Tensor h = outer.gradient(against(v, g), a);
+  const auto spread = [](const Tensor& t) { return Matrix::from(t, some_layout(2)); };
+  const Matrix da = spread(a);
+  GradientTape far, near;
+  watch(far, da);
+  watch(near, da);
+  const Matrix dg = gradient(near, dot(spread(w), cholesky(da)), da);
+  EXPECT_LE(distance(gradient(far, dot(spread(v), dg), da).gather(), h), 1e-11);
+}
+
+TEST(Gradients, GoThroughLayoutsAndGathering) {
+  const Tensor a = noise_matrix(9, 5), w = noise_matrix(5, 9, f64, 2);
+  const Matrix da = Matrix::from(a, some_layout(2));
+  GradientTape tape({.persistent = true});
+  watch(tape, da);
+  const Tensor turned = da.adjoint().redistributed({Grid(size(), 1), 3}).astype(c128).gather();
+  const Matrix g = gradient(tape, sum(w * real(turned)), da);
+  EXPECT_EQ(distance(g.gather(), matrix_transpose(w)), 0);
+}
+
+TEST(Gradients, ThatAreNotThereAreAnErrorNotAZero) {
+  const Matrix a = Matrix::from(spd(6, f64), some_layout(2)), b = Matrix::from(ones({6}), some_layout(2));
+  GradientTape tape({.persistent = true});
+  watch(tape, a);
+  EXPECT_THROW(gradient(tape, sum(svdvals(a)), a), GradientError);
+  EXPECT_THROW(gradient(tape, sum(qr(a).R), a), GradientError);
+  EXPECT_THROW(gradient(tape, sum(eigh(a).eigenvalues), a), GradientError);
+  EXPECT_THROW(gradient(tape, sum(lstsq(a, b)), a), GradientError);
+  EXPECT_THROW(gradient(tape, sum(pinv(a)), a), GradientError);
+  EXPECT_THROW(gradient(tape, sum(lu(a).U), a), GradientError);
+}
+
+TEST(Gradients, OfRegularisedAnswersAreRefusedNotWrong) {
+  const Matrix a = Matrix::from(eye(6), some_layout(2)), b = Matrix::from(ones({6}), some_layout(2));
+  GradientTape tape;
+  watch(tape, a);
+  const Tensor loss = sum(solve(a, b, {.ridge = 0.5}));
+  EXPECT_THROW(gradient(tape, loss, a), GradientError);
+}
+
+TEST(Map, SharesMembersOutAndKeepsTheirVerdicts) {
+  for (const std::int64_t members : {1, 5, 13}) {
+    Tensor stack = noise_matrix(members * 4, 4);
+    stack = reshape(stack, {members, 4, 4});
+    if (members > 3) stack[{3}] = matmul(ones({4, 1}), ones({1, 4}));
+    std::int64_t computed = 0;
+    const auto f = [&](const Tensor& share) {
+      computed += share.shape()[0];
+      return linalg::diagnosed::inv(share);
+    };
+    const auto many = map(stack, f);
+    const auto one = linalg::diagnosed::inv(stack);
+    EXPECT_LE(computed, (members + size() - 1) / size());
+    EXPECT_EQ(many.diagnosis.statuses(), one.diagnosis.statuses());
+    EXPECT_EQ(many.diagnosis.size(), members);
+    for (std::int64_t e = 0; e < one.value.size(); ++e) {
+      const double x = value_at(many.value, e).real(), y = value_at(one.value, e).real();
+      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y)));
+    }
+    const std::int64_t last = std::min<std::int64_t>(members - 1, 3);
+    EXPECT_EQ(many.diagnosis[last].dependent, one.diagnosis[last].dependent);
+  }
+}
+
+TEST(Map, AFunctionThatFailsOnOneRankFailsOnAll) {
+  const Tensor stack = ones({8, 2, 2});
+  EXPECT_THROW(map(stack,
+                   [](const Tensor& share) -> Diagnosed<Tensor> {
+                     if (rank() == size() - 1) raise<DomainError>("WP-DOM-001", "f", "no.");
+                     return {share, {}};
+                   }),
+               DomainError);
+  EXPECT_THROW(map(stack, [](const Tensor&) -> Diagnosed<Tensor> { return {ones({1}), {}}; }), ShapeError);
+}
+
+}  // namespace
+}  // namespace wp::dist

@@ -1,0 +1,175 @@
+#include <filesystem>
+
+#include "dist/matrix.hpp"
+#include "dist/team.hpp"
+#include "matrices.hpp"
+
+namespace wp::dist {
+namespace {
+
+TEST(Axis, DealsOutEveryIndexOnceAndFindsItAgain) {
+  for (const std::int64_t n : {0, 1, 5, 63, 64, 65, 1000})
+    for (const std::int64_t block : {1, 3, 64})
+      for (const int ranks : {1, 2, 3, 7}) {
+        std::vector<int> seen(static_cast<std::size_t>(n), 0);
+        for (int r = 0; r < ranks; ++r) {
+          const Axis axis{n, block, ranks, r};
+          for (std::int64_t i = 0; i < axis.count(); ++i) {
+            const std::int64_t g = axis.global(i);
+            ASSERT_LT(g, n);
+            ++seen[static_cast<std::size_t>(g)];
+            EXPECT_EQ(axis.owner(g), r);
+            EXPECT_EQ(axis.local(g), i);
+          }
+        }
+        for (const int s : seen) EXPECT_EQ(s, 1);
+      }
+}
+
+TEST(Grid, MustHaveAsManyPlacesAsThereAreRanks) {
+  const Grid grid;
+  EXPECT_EQ(grid.rows() * grid.columns(), size());
+  EXPECT_LE(grid.rows(), grid.columns());
+  EXPECT_EQ(grid.row() * grid.columns() + grid.column(), rank());
+  try {
+    const Grid wrong(size() + 1, 1);
+    ADD_FAILURE() << "a grid that the ranks do not form";
+  } catch (const ArgumentError& e) {
+    EXPECT_NE(std::string(e.what()).find("the ranks must form the grid"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Matrix, ComesTogetherAsItWasOnEveryGridAndBlock) {
+  for (const DType dtype : {f32, f64, c64, c128})
+    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 5}, {20, 33}, {0, 4}}) {
+      const Tensor whole = noise_matrix(m, n, dtype);
+      for (const Layout& layout : layouts()) {
+        const Matrix a = Matrix::from(whole, layout);
+        const Tensor back = a.gather();
+        EXPECT_EQ(back.dtype(), dtype);
+        EXPECT_EQ(distance(back, whole), 0) << a.to_string();
+        EXPECT_EQ(a.local().shape(), (Dims{a.local_rows(), a.local_columns()}));
+        for (std::int64_t i = 0; i < a.local_rows(); ++i)
+          for (std::int64_t j = 0; j < a.local_columns(); ++j)
+            ASSERT_EQ(value_at(a.local(), i * a.local_columns() + j),
+                      value_at(whole, a.global_row(i) * n + a.global_column(j)));
+        if (m > 0) {
+          EXPECT_EQ(distance(a.transposed().gather(), matrix_transpose(whole)), 0);
+          EXPECT_EQ(distance(a.adjoint().gather(), adjoint_of(whole)), 0);
+          EXPECT_EQ(distance(a.redistributed({Grid(1, size()), 4}).gather(), whole), 0);
+          EXPECT_EQ(distance(Matrix::from_local(a.local(), m, n, layout).gather(), whole), 0);
+        }
+      }
+    }
+}
+
+TEST(Matrix, KeepsSignedZerosAndNaN) {
+  const Tensor whole{-0.0, std::nan(""), HUGE_VAL, 5e-324};
+  const Tensor back = Matrix::from(whole, {Grid(), 1}).gather();
+  EXPECT_TRUE(std::signbit(value_at(back, 0).real()));
+  EXPECT_TRUE(std::isnan(value_at(back, 1).real()));
+  EXPECT_EQ(value_at(back, 3).real(), 5e-324);
+}
+
+TEST(Matrix, IsMadeOfAFunctionWithoutAnyRankHoldingTheWhole) {
+  const Matrix a = Matrix::generate(
+      40, 30, f64, [](std::int64_t i, std::int64_t j) { return complex128(static_cast<double>(100 * i + j)); },
+      some_layout(4));
+  EXPECT_EQ(value_at(a.gather(), 12 * 30 + 7).real(), 1207);
+  EXPECT_LE(a.local_rows() * a.local_columns(), size() == 1 ? 1200 : 800);
+}
+
+// A file that all ranks see.
+std::string shared_file(const std::string& name) {
+  std::string folder;
+  if (rank() == 0)
+    folder = (std::filesystem::temp_directory_path() / ("wp_dist_" + std::to_string(getpid()))).string();
+  folder = broadcast_text(folder);
+  std::filesystem::create_directories(folder);
+  meet("folder");
+  return folder + "/" + name;
+}
+
+TEST(Files, AreReadAndWrittenInPartsAsOneMachineDoes) {
+  const std::string path = shared_file("a.npy"), back = shared_file("b.npy");
+  for (const DType dtype : {f32, f64, c64, c128})
+    for (const Dims& shape : {Dims{37, 23}, Dims{5}, Dims{1, 70}, Dims{0, 3}}) {
+      const Tensor two = noise_matrix(shape[0], shape.size() == 2 ? shape[1] : 1, dtype);
+      const Tensor whole = reshape(two, OptionalInts(shape).value());
+      if (rank() == 0) save(path, whole);
+      meet("saved");
+      for (const Layout& layout : {Layout{}, some_layout(3), Layout{Grid(size(), 1), 8}}) {
+        const Matrix a = Matrix::load(path, {.shape = shape, .layout = layout});
+        EXPECT_EQ(a.is_vector(), shape.size() == 1);
+        EXPECT_EQ(distance(a.gather(), whole), 0) << name(dtype) << ' ' << a.to_string();
+        a.save(back);
+        const Tensor again = load(back, {.copy = true});
+        EXPECT_EQ(again.dtype(), dtype);
+        EXPECT_EQ(distance(again, whole), 0);
+        meet("compared");
+      }
+    }
+}
+
+TEST(Files, IntegersBecomeF64AndADtypeMayBeAskedFor) {
+  const std::string path = shared_file("i.npy");
+  if (rank() == 0) save(path, Tensor{{1, 2}, {3, 4}});
+  meet("saved");
+  EXPECT_EQ(Matrix::load(path).dtype(), f64);
+  EXPECT_EQ(Matrix::load(path, {.dtype = c64}).dtype(), c64);
+  EXPECT_EQ(value_at(Matrix::load(path, {.dtype = f32}).gather(), 3).real(), 4);
+}
+
+TEST(Files, ABrokenPromiseOrFileIsRaisedOnEveryRank) {
+  const std::string path = shared_file("p.npy"), none = shared_file("none.npy"), table = shared_file("x.csv");
+  if (rank() == 0) save(path, noise_matrix(6, 4));
+  meet("saved");
+  EXPECT_THROW(Matrix::load(path, {.shape = Dims{4, 6}}), ShapeError);
+  EXPECT_THROW(Matrix::load(none), FileError);
+  EXPECT_THROW(Matrix::load(table), ArgumentError);
+  if (rank() == 0) std::filesystem::resize_file(path, 150);
+  meet("cut");
+  EXPECT_THROW(Matrix::load(path), FormatError);
+  EXPECT_THROW(Matrix::from(ones({3}), {}).save("/nowhere/at/all.npy"), FileError);
+}
+
+TEST(Meeting, RanksThatDifferAreToldSoAllOfThem) {
+  if (size() == 1) return;  // one rank cannot differ
+  try {
+    Matrix::from(ones({rank() == 1 ? 7 : 8, 8}), some_layout());
+    ADD_FAILURE() << "shapes differ";
+  } catch (const ShapeError& e) {
+    EXPECT_NE(std::string(e.what()).find("rank 1: dist.from f64 [7, 8]"), std::string::npos) << e.what();
+  }
+  const Matrix a = Matrix::from(eye(8), some_layout());
+  EXPECT_THROW(rank() == 0 ? inv(a) : cholesky(a), ArgumentError);
+  EXPECT_EQ(distance(inv(a).gather(), eye(8)), 0);  // and they go on together
+}
+
+TEST(Meeting, WhatFailsOnOneRankFailsOnAll) {
+  const int last = size() - 1;
+  try {
+    together([&] {
+      if (rank() == last) refuse<FormatError>("WP-FMT-001", "this part is damaged.");
+    });
+    ADD_FAILURE() << "an error was lost";
+  } catch (const FormatError& e) {
+    EXPECT_NE(std::string(e.what()).find("this part is damaged"), std::string::npos);
+    const std::string who = size() > 1 ? "rank " + std::to_string(last) : "";
+    EXPECT_NE(std::string(e.what()).find(who), std::string::npos) << e.what();
+  }
+}
+
+TEST(Traffic, IsCountedAlsoInsideScaLAPACK) {
+  const Traffic before = traffic();
+  solve(Matrix::from(noise_matrix(64, 64), some_layout(8)), Matrix::from(ones({64}), some_layout(8)));
+  const Traffic after = traffic();
+  EXPECT_GE(after.flops - before.flops, 2.0 / 3 * 64 * 64 * 64 / size());
+  if (size() > 1) {
+    EXPECT_GT(after.messages, before.messages + 16);
+    EXPECT_GT(after.bytes, before.bytes + 1024);
+  }
+}
+
+}  // namespace
+}  // namespace wp::dist

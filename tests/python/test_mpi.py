@@ -1,0 +1,148 @@
+"""wellposed-mpi, and ranks that go wrong: every end is a clear one, told once. ctest sets WP_MPI_CLI, WP_MPI_WORKER and WP_MPIRUN."""
+import json
+import os
+import shlex
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from conftest import BUILD, clean_environment
+
+MPIRUN = shlex.split(os.environ.get("WP_MPIRUN", "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"))
+CLI = os.environ.get("WP_MPI_CLI", str(BUILD / "wellposed-mpi"))
+WORKER = os.environ.get("WP_MPI_WORKER", str(BUILD / "wp_dist_worker"))
+
+
+def mpi(ranks, *arguments, program=CLI, **variables):
+    return subprocess.run([*MPIRUN, "-n", str(ranks), program, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                          env=clean_environment(**variables))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    r = np.random.default_rng(1)
+    a = r.standard_normal((60, 60))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "fortran.npy", np.asfortranarray(a))
+    np.save(tmp_path / "b.npy", a @ np.arange(1.0, 61.0))
+    twice = a.copy()
+    twice[:, 31] = twice[:, 7]
+    np.save(tmp_path / "twice.npy", twice)
+    np.save(tmp_path / "tall.npy", a[:, :20])
+    np.save(tmp_path / "nan.npy", np.where(np.arange(3600).reshape(60, 60) == 67, np.nan, a))
+    return tmp_path
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("file", ["a.npy", "fortran.npy"])
+def test_solve_reads_and_writes_files_in_parts(folder, ranks, file):
+    done = mpi(ranks, "solve", folder / file, folder / "b.npy", "--out", folder / "x.npy", "--json", "--block", 7)
+    assert done.returncode == 0, done.stderr
+    assert np.allclose(np.load(folder / "x.npy"), np.arange(1.0, 61.0), rtol=1e-12)
+    told = json.loads(done.stdout)
+    assert told["ranks"] == ranks and told["block"] == 7 and told["verdict"] == "ok"
+    assert told["diagnosis"]["members"][0]["digits"] > 12 and "value" not in told
+
+
+def test_small_answers_are_printed_once(folder):
+    done = mpi(4, "solve", folder / "a.npy", folder / "b.npy")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert np.allclose([float(line) for line in done.stdout.splitlines()], np.arange(1.0, 61.0), rtol=1e-12)
+
+
+def test_inv_lstsq_and_svd_agree_with_numpy(folder):
+    a = np.load(folder / "a.npy")
+    assert mpi(2, "inv", folder / "a.npy", "--out", folder / "i.npy").returncode == 0
+    assert np.allclose(np.load(folder / "i.npy") @ a, np.eye(60), atol=1e-11)
+    assert mpi(4, "lstsq", folder / "tall.npy", folder / "b.npy", "--out", folder / "l.npy").returncode == 0
+    assert np.allclose(np.load(folder / "l.npy"), np.linalg.lstsq(a[:, :20], np.load(folder / "b.npy"), rcond=None)[0], rtol=1e-9)
+    done = mpi(4, "svd", folder / "tall.npy", "--u", folder / "u.npy", "--vh", folder / "v.npy", "--out", folder / "s.npy")
+    assert done.returncode == 0, done.stderr
+    u, s, v = (np.load(folder / f) for f in ("u.npy", "s.npy", "v.npy"))
+    assert np.allclose(u * s @ v, a[:, :20], atol=1e-12)
+
+
+def test_a_repeated_column_is_refused_and_both_are_named_once(folder):
+    done = mpi(4, "solve", folder / "twice.npy", folder / "b.npy")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.count("olumn 31 = column 7") >= 1 and done.stderr.count("verdict") == 1
+    told = mpi(2, "diagnose", folder / "twice.npy", "--json")
+    member = json.loads(told.stdout)["diagnosis"]["members"][0]
+    assert told.returncode == 1 and member["dependent_columns"] == "column 31 = column 7" and member["exactly_singular"]
+    repaired = mpi(2, "solve", folder / "twice.npy", folder / "b.npy", "--if-ill", "pinv", "--out", folder / "p.npy")
+    assert repaired.returncode == 1 and np.isfinite(np.load(folder / "p.npy")).all(), repaired.stderr
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("solve", "a.npy", "b.npy", "--shape", "60,61"), "was promised to be [60, 61]; it holds [60, 60]"),
+    (("solve", "a.npy", "b.npy", "--grid", "3x3"), "the ranks must form the grid"),
+    (("solve", "none.npy", "b.npy"), "none.npy"),
+    (("solve", "tall.npy", "b.npy"), "A must be square; got [60, 20]"),
+    (("solve", "nan.npy", "b.npy", "--out", "y.npy"), "A[1, 7] is nan"),
+])
+def test_bad_input_is_told_once(folder, arguments, words):
+    done = mpi(4, *(folder / a if a.endswith(".npy") else a for a in arguments))
+    assert done.returncode == (1 if "nan" in words else 3), done.stderr
+    assert done.stderr.count(words) == 1, done.stderr
+    assert not (folder / "y.npy").exists()
+
+
+def test_wrong_usage_is_told_once(folder):
+    done = mpi(4, "solve", folder / "a.npy", folder / "b.npy", "--if-ill", "maybe")
+    assert done.returncode == 2 and done.stderr.count("--if-ill") == 1, done.stderr
+
+
+def test_without_mpirun_it_says_how_to_start_it(folder):
+    done = subprocess.run([CLI, "solve", str(folder / "a.npy"), str(folder / "b.npy")], capture_output=True, text=True,
+                          env=clean_environment())
+    assert done.returncode == 3 and "mpirun" in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("mode, words", [
+    ("mismatch", "the ranks do not do the same:"),
+    ("throw", "fails: the data of this rank are bad"),
+    ("leave", "leaves the program"),
+])
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_rank_that_differs_ends_all_with_a_clear_message(mode, words, ranks):
+    began = time.monotonic()
+    done = mpi(ranks, mode, program=WORKER)
+    assert time.monotonic() - began < 30
+    assert done.returncode != 0
+    assert done.stderr.count(words) == 1, done.stderr
+    assert f"rank {ranks - 1}: " in done.stderr
+    assert "is done" not in done.stdout
+
+
+def test_the_death_of_a_rank_ends_all_and_the_recordings_say_who(cli, tmp_path):
+    began = time.monotonic()
+    done = mpi(3, "die", program=WORKER, WELLPOSED_RECORD=str(tmp_path))
+    assert time.monotonic() - began < 30
+    assert done.returncode != 0 and "is done" not in done.stdout
+    assert "signal 9" in done.stderr  # mpirun's own words
+    told = cli("postmortem", str(tmp_path))
+    assert told.returncode == 1
+    assert "3 ranks" in told.stdout and "Rank 2 stopped first" in told.stdout, told.stdout[:1500]
+
+
+def test_a_hang_is_seen_while_it_lasts(cli, tmp_path):
+    running = subprocess.Popen([*MPIRUN, "-n", "3", WORKER, "hang"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               env=clean_environment(WELLPOSED_RECORD=str(tmp_path)))
+    try:
+        assert "hanging" in running.stderr.readline()
+        time.sleep(1)
+        told = json.loads(cli("postmortem", str(tmp_path), "--json").stdout)
+        ranks = {r["rank"]: r for r in told["ranks"]}
+        for r in (0, 1):
+            assert ranks[r]["waits"] and not ranks[r]["dead"]
+            assert ranks[r]["running"][0] == "dist.generate" and "dist.meet" in ranks[r]["running"], ranks[r]
+            assert ranks[r]["running"][-1] == "MPI_Allreduce"
+        assert not ranks[2]["waits"] and ranks[2]["doing"].startswith("in no call; the last was ")
+        assert told["first_to_stop"] == ""
+        text = cli("postmortem", str(tmp_path)).stdout
+        assert "rank 0  runs, in dist.generate (dist_worker.cpp:" in text and "> dist.meet > MPI_Allreduce since " in text, text[:600]
+    finally:
+        running.terminate()
+        running.wait(timeout=30)
