@@ -1,0 +1,428 @@
+"""watch: eager ops are looked at one by one; calls of tf.function by their results and variables, and op by op if those are wrong."""
+import re
+import sys
+import traceback
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context
+from tensorflow.python.framework import op_callbacks
+
+import wellposed as wp
+from wellposed import _core
+
+from .._adapters import cuda
+from .._adapters.judge import Note, Operand, judge
+from .._adapters.ops import kind_of
+from .._adapters.rows import Rows
+from .._adapters.session import Session, blame_of, folder_of, version_guard
+from . import _graph
+from ._arrays import as_numpy, flat, is_eager
+
+version_guard("tensorflow", tf.__version__, "2.16", {
+    "tensorflow.python.framework.op_callbacks": hasattr(op_callbacks, "add_op_callback"),
+    "Context.call_function": hasattr(context.Context, "call_function"), "Context.get_function_def": hasattr(context.Context, "get_function_def")})
+for _module in ("tensorflow", "keras"):
+    if _module in sys.modules and getattr(sys.modules[_module], "__file__", None):
+        _core.pass_over(folder_of(_module))
+
+_NO_VALUES = {"Empty", "VarHandleOp", "Placeholder", "ReadVariableOp", "Identity", "Const", "Shape", "EagerPyFunc", "DestroyResourceOp"}
+_INDEX = re.compile(r"indices\[([\d, ]+)\] = (-?\d+) is not in \[0, (\d+)\)")
+
+
+class Watch(Session):
+    """with watch() as w: … names the op that made an Inf or NaN when it reaches a gradient, a variable or the result of a tf.function."""
+
+    def __init__(self, model=None, *, data=None, level="escape", record=None, trends=False):
+        super().__init__(level, record)
+        self.model, self._data = model, data
+        self.trends = wp.Trends() if trends else None
+        self.rows_known = Rows()
+        self._notes, self._lines, self._graphs, self._busy = {}, {}, {}, False
+        self._undo, self._known = [], []
+        for name, x in (data.items() if isinstance(data, dict) else [("data", data)] if data is not None else []):
+            a = np.asarray(x)
+            self.rows_known.add(a.ctypes.data, a.strides, a.shape, range(len(a)), name, lasting=True, keep=a)
+            self._known.append((name, a))
+
+    # ---- the block ------------------------------------------------------------------------------------------------------
+    def __enter__(self):
+        self._begin()
+        ctx = context.context()
+        op_callbacks.add_op_callback(self._saw)
+        call = ctx.call_function
+        ctx.call_function = lambda name, inputs, count: self._called(call, name, inputs, count)
+        gradient = tf.GradientTape.gradient
+
+        def watched_gradient(tape, target, sources, *args, **kwargs):
+            found = gradient(tape, target, sources, *args, **kwargs)
+            self._leaves(found, "gradient")
+            return found
+        tf.GradientTape.gradient = watched_gradient
+        self._undo = [lambda: ctx.__dict__.pop("call_function", None), lambda: setattr(tf.GradientTape, "gradient", gradient),
+                      lambda: op_callbacks.remove_op_callback(self._saw)]
+        return self
+
+    def __exit__(self, kind, error, trace):
+        for undo in self._undo:
+            undo()
+        self._undo = []
+        if error is not None and not isinstance(error, wp.Error):
+            self.guarded(self._explain, error, trace)
+        self._notes.clear()
+        self._lines.clear()
+        self._end()
+
+    def _explain(self, error, trace):
+        """Adds to an error of TensorFlow what is known of its operands."""
+        words = str(error)
+        told, index = cuda.explain(words), _INDEX.search(words)
+        lines = [told.text()] if told is not None else []
+        if index:
+            value = int(index[2])
+            lines.append(f"indices[{index[1]}] = {value} is out of range: it must be from 0 to {int(index[3]) - 1}.")
+            for name, a in self._known:
+                found = np.argwhere(a == value) if a.dtype.kind in "iu" else []
+                if len(found):
+                    lines.append(f"Source: {name} row {found[0][0]}, column {', '.join(str(i) for i in found[0][1:])} = {value}")
+        if lines:
+            place = next((f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in reversed(traceback.extract_tb(trace)) if _is_users(f.filename)), "")
+            error.add_note("\n".join([f"wellposed: at {place}, step {_core.current_step()}", *("  " + line for line in lines)]))
+
+    # ---- rows of data ---------------------------------------------------------------------------------------------------
+    def rows(self, batch, ids, name="data"):
+        """Says which rows of a data set a batch (a tensor or a structure of them) consists of; returns the batch."""
+        ids = [int(i) for i in np.asarray(ids)]
+        for x in flat(batch):
+            a = as_numpy(x)
+            if a is not None and a.ndim and a.shape[0] == len(ids):
+                self.rows_known.add(a.ctypes.data, a.strides, a.shape, ids, name, keep=x)
+        return batch
+
+    def _row_like(self, row):
+        """(name, number) of the row of the data that equals this one."""
+        for name, a in self._known:
+            if a.shape[1:] == row.shape:
+                same = (a == row) | ((a != a) & (row != row)) if a.dtype.kind == "f" else a == row
+                found = np.flatnonzero(same.reshape(len(a), -1).all(1))
+                if len(found):
+                    return name, int(found[0])
+        return None
+
+    def entrance(self, x, element):
+        a = as_numpy(x)
+        if a is None:
+            return {}
+        at = self.rows_known.locate(a.ctypes.data + sum(i * s for i, s in zip(element, a.strides))) if self.rows_known else None
+        if at is None and a.ndim and element:
+            like = self._row_like(a[element[0]])
+            at = (*like, element[1:]) if like else None
+        return {"source": "data", "name": at[0], "row": at[1], "entry": at[2]} if at else {"name": "an argument"}
+
+    def _rests_on(self, note, out, operands):
+        element = note.link["element"]
+        if not element or "derivative" in note.link["op"]:
+            return None
+        batch = self.rows_known.of_batch(out.shape[0])
+        if batch:
+            return batch[0], [batch[1][element[0]]]
+        for o in operands:
+            if o.value is not None and o.value.ndim and o.value.shape[0] == out.shape[0]:
+                like = self._row_like(o.value[element[0]])
+                if like:
+                    return like[0], [like[1]]
+        return None
+
+    # ---- eager ops ------------------------------------------------------------------------------------------------------
+    def _saw(self, op_type, inputs, attrs, outputs, op_name=None, graph=None):
+        if graph is not None or self._busy or op_type in _NO_VALUES or (isinstance(op_type, str) and op_type.startswith("__")):
+            return None
+        self._busy = True
+        try:
+            bad = None
+            for t in outputs:
+                if t.dtype.is_floating or t.dtype.is_complex:
+                    if self._bad(t):
+                        bad = t
+                        break
+            if bad is None:
+                if inputs and len(self._lines) < 100_000:
+                    self._lines[op_type, id(inputs[0])] = (inputs[0], _core.user_line())
+            else:
+                self.guarded(self._judge_eager, op_type, inputs, outputs)
+        finally:
+            self._busy = False
+        return None
+
+    def _bad(self, t):
+        try:
+            return _core.first_nonfinite(t) >= 0
+        except Exception:
+            a = as_numpy(t)
+            return a is not None and a.dtype.kind in "fc" and not np.isfinite(a).all()
+
+    def _forward_of(self):
+        """The op whose gradient runs now: (type, its first input), found on the stack; None in the forward pass."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code.co_name == "_gradient_function" and "op_name" in frame.f_locals:
+                kind, inputs = frame.f_locals["op_name"], frame.f_locals.get("inputs")
+                return (kind.decode() if isinstance(kind, bytes) else kind), inputs[0] if inputs else None
+            frame = frame.f_back
+        return None
+
+    def _judge_eager(self, op_type, inputs, outputs):
+        file, line = _core.user_line()
+        scope = (context.context().scope_name or "").rstrip("/")
+        label, forward = op_type, self._forward_of()
+        if forward is not None:
+            label = f"{op_type} in the derivative of {forward[0]}"
+            kept = self._lines.get((forward[0], id(forward[1])))
+            if kept is not None and kept[0] is forward[1]:
+                file, line = kept[1]
+        scope = scope or _layer_on_stack()
+        where = {"file": file, "line": line, "scope": scope, "step": _core.current_step()}
+        note = self._judge(op_type, label, where, inputs, outputs)
+        if note is not None and note.made and note.before is None and self.level in ("raise", "warn"):
+            self.escaped(note, op_type)
+
+    def _judge(self, op_type, label, where, inputs, outputs):
+        operands, tensors = [], {}
+        for k, x in enumerate(inputs):
+            x = x if is_eager(x) else None
+            value = as_numpy(x) if x is not None else None
+            if value is None:
+                continue
+            o = Operand(f"x{k + 1}", value, self._note(x))
+            tensors[id(o)] = x
+            operands.append(o)
+        if op_type in ("SelectV2", "Select"):
+            operands = operands[1:]
+        newest = None
+        for t in outputs:
+            out = as_numpy(t)
+            if out is None or out.dtype.kind not in "fc" or np.isfinite(out).all():
+                continue
+            note = judge(label, kind_of(op_type), operands, out, where, lambda o, at: self.entrance(tensors.get(id(o)), at))
+            if note.made and note.before is None:
+                note.origin["rows"] = self._rests_on(note, out, operands)
+            self._notes[id(t)] = (t, note)
+            newest = note
+        return newest
+
+    def _note(self, x):
+        kept = self._notes.get(id(x))
+        return kept[1] if kept is not None and kept[0] is x else None
+
+    # ---- where values leave -----------------------------------------------------------------------------------------------
+    def _leaves(self, found, sink):
+        if self.level == "off" or self._busy or not tf.executing_eagerly():
+            return
+        for x in flat(found):
+            if is_eager(x) and x.dtype.is_floating and self._bad(x):
+                self.escaped(self.note_of(x), sink)
+
+    def note_of(self, x):
+        note = self._note(x)
+        if note is not None:
+            return note
+        a = as_numpy(x)
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
+        return Note(None, None, {"source": "given", "number": -id(x), "value": str(a[at]), "spread": 0, "entry": at, **self.entrance(x, at)})
+
+    def blame(self, x):
+        """The way back of a tensor's first element that is not finite, or of an error."""
+        return wp.blame(x) if isinstance(x, BaseException) else blame_of(self.note_of(x))
+
+    # ---- tf.function ------------------------------------------------------------------------------------------------------
+    def _called(self, call, name, inputs, count):
+        if self._busy:
+            return call(name, inputs, count)
+        self._busy = True
+        try:
+            graph, places = self._graph(name)
+            before = {i: _read(inputs[i], graph.inputs[i]) for i in places}
+            recorded = _core.Recorded(_short(name), _tensors(inputs)) if self.recording else None
+        except Exception as error:
+            self.pass_by(f"a tf.function could not be prepared ({type(error).__name__}: {error}); its calls are not looked at.")
+            graph, recorded, before = None, None, {}
+        finally:
+            self._busy = False
+        outputs = call(name, inputs, count)
+        if graph is None:
+            return outputs
+        self._busy = True
+        try:
+            bad = next((t for t in outputs if (t.dtype.is_floating or t.dtype.is_complex) and self._bad(t)), None)
+            if recorded is not None:
+                recorded.done(_tensors(outputs), bad is not None)
+            variable = None
+            if bad is None and places:
+                variable = next((i for i in places if _float(before[i]) and self._bad(_read(inputs[i], graph.inputs[i])) and
+                                 not self._bad(before[i])), None)
+            note = self.guarded(self._replay, name, graph, inputs, before, bad, variable) if bad is not None or variable is not None else None
+        finally:
+            self._busy = False
+        if note is not None and self.level != "off" and (note.made or note.origin["value"] == "nan" or variable is not None):
+            self.escaped(note, f"function {_short(name)}" if bad is not None else f"a variable of {_short(name)}")
+        return outputs
+
+    def _graph(self, name):
+        key = name if isinstance(name, str) else name.decode()
+        if key not in self._graphs:
+            self._prune(key)
+        return self._graphs[key]
+
+    def _prune(self, key):
+        graph = _traced_graph(key) or _graph.graph_of(key)
+        self._graphs[key] = graph, sorted(_graph.written(graph))
+
+    def _replay(self, name, graph, inputs, before, bad, variable):
+        feed, copies = list(inputs), []
+        for i, value in before.items():
+            copies.append(tf.Variable(value, trainable=False))
+            feed[i] = copies[-1].handle
+        notes, first = {}, []
+        forward = _forward_ops(graph)
+
+        def saw(op, ins, outs):
+            if not any((t.dtype.is_floating or t.dtype.is_complex) and self._bad(t) for t in outs):
+                return
+            file, line = _user_line(op)
+            label = op.type
+            if "gradient_tape" in op.name or "gradients" in op.name.split("/")[0]:
+                source = forward(op)
+                label = f"{op.type} in the derivative of {source.type}" if source is not None else f"{op.type} in a derivative"
+                file, line = _user_line(source) if source is not None else (file, line)
+            scope = "/".join(p for p in op.name.split("/")[:-1] if p != "gradient_tape")
+            if runner.turn is not None:
+                scope = f"{scope}/turn {runner.turn}".strip("/")
+            note = self._judge(op.type, label, {"file": file, "line": line, "scope": scope or _short(name), "step": _core.current_step()}, ins, outs)
+            if note is not None:
+                first.append(note)
+        runner = _graph.GraphRunner(saw)
+        outs = runner.run(graph, feed)
+        if bad is not None:
+            for t in outs:
+                if is_eager(t) and (t.dtype.is_floating or t.dtype.is_complex) and self._bad(t):
+                    found = self._note(t)
+                    if found is not None:
+                        return found
+        made = [n for n in first if n.made] or first
+        if made:
+            return made[0]
+        a = as_numpy(bad) if bad is not None else as_numpy(before[variable])
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0]) if bad is not None else ()
+        return Note({"op": f"function {_short(name)}", "element": at, "value": str(a[at]) if bad is not None else "nan"}, None,
+                    {"source": "unknown", "number": id(bad), "value": "nan", "spread": 0, "entry": at,
+                     "missing": "Op by op it came out finite: the function draws random numbers or reads data, which are others the second time."})
+
+    # ---- trends -----------------------------------------------------------------------------------------------------------
+    def see(self, variables, gradients):
+        """Tells the trends of a step. Needs watch(trends=True)."""
+        if self.trends is None:
+            raise wp.ArgumentError("see: trends are not watched: watch(trends=True).")
+        self._busy, before = True, len(self.trends.findings)
+        try:
+            for v, g in zip(flat(variables), flat(gradients)):
+                self.trends.see(v.name.split(":")[0], wp.asarray(v.numpy()), wp.asarray(tf.convert_to_tensor(g).numpy()))
+        finally:
+            self._busy = False
+        self.findings += self.trends.findings[before:]
+        self.next_step()
+
+
+def _float(t):
+    return t.dtype.is_floating or t.dtype.is_complex
+
+
+def _read(handle, like):
+    """The value of a variable, sharing its memory: a later write makes a copy."""
+    data = handle._handle_data.shape_and_type[0] if getattr(handle, "_handle_data", None) is not None else like._handle_data.shape_and_type[0]
+    return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.DType(data.dtype))
+
+
+def _short(name):
+    name = name if isinstance(name, str) else name.decode()
+    return name.removeprefix("__inference_").rpartition("_")[0] or name
+
+
+def _traced_graph(name):
+    """The graph as it was traced, which knows its lines: on the stack of the call."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        me = frame.f_locals.get("self") if "self" in frame.f_code.co_varnames else None
+        graph = getattr(me, "graph", None) or getattr(me, "_graph", None)
+        own = getattr(me, "name", None) or getattr(me, "_name", None)
+        own = own.decode() if isinstance(own, bytes) else own
+        if graph is not None and own == name and hasattr(graph, "inputs") and hasattr(graph, "get_operations"):
+            return graph
+        frame = frame.f_back
+    return None
+
+
+_PACKAGES = tuple(folder_of(m) for m in ("tensorflow", "keras") if m in sys.modules and getattr(sys.modules[m], "__file__", None))
+
+
+def _is_users(file):
+    return not file.startswith(_PACKAGES) and not file.startswith(folder_of("wellposed"))
+
+
+def _user_line(op):
+    for frame in reversed(list(op.traceback or [])):
+        if _is_users(frame.filename):
+            return frame.filename, frame.lineno
+    return "", 0
+
+
+def _forward_ops(graph):
+    """Finds the op that a gradient op belongs to: one of the forward pass that has an operand, or a result, in common with it."""
+    users = {}
+    for op in graph.get_operations():
+        if "gradient_tape" in op.name or op.type in ("Identity", "Const", "Shape"):
+            continue
+        for t in [*op.inputs, *op.outputs]:
+            users.setdefault(t.ref(), []).append(op)
+
+    def find(op, depth=3):
+        for t in op.inputs:
+            near = [u for u in users.get(t.ref(), []) if u.type not in ("ReadVariableOp", "Placeholder") and any(t is i for i in u.inputs)]
+            if near and "gradient_tape" not in t.op.name:
+                return near[0]
+        for t in op.inputs:
+            if depth and "gradient_tape" in t.op.name:
+                found = find(t.op, depth - 1)
+                if found is not None:
+                    return found
+        return None
+    return find
+
+
+def _layer_on_stack():
+    """Names of the Keras layers that run, the outermost first."""
+    keras = sys.modules.get("keras")
+    names, frame = [], sys._getframe(1)
+    while frame is not None and keras is not None:
+        if frame.f_code.co_name == "call" and isinstance(frame.f_locals.get("self"), keras.layers.Layer):
+            names.append(frame.f_locals["self"].name)
+        frame = frame.f_back
+    return "/".join(reversed(names))
+
+
+def _tensors(values):
+    found = []
+    for x in values:
+        a = as_numpy(x)
+        if a is not None and len(found) < 3:
+            found.append(wp.asarray(a))
+    return found
+
+
+def watch(model=None, *, data=None, level="escape", record=None, trends=False):
+    """with watch() as w: … looks at every eager op, and at results and variables of every tf.function; what is wrong is traced op by op.
+
+    data: an array or a dict of arrays whose rows are named in reports. level: "escape" raises NonFiniteError where an Inf or NaN reaches a gradient, the
+    result of a tf.function or a variable; "warn" warns; "raise" raises where it is made; "off" only records. record: a file that
+    `wellposed postmortem` reads. For Keras' fit use wellposed.tensorflow.Callback.
+    """
+    return Watch(model, data=data, level=level, record=record, trends=trends)
