@@ -11,7 +11,9 @@ _names = itertools.count(1)
 
 
 class Fn:
-    """A function from a list of tensors to a list of tensors, written in ops of wellposed, so that it differentiates to any order."""
+    """A function from a list of tensors to a list of tensors, written in ops of wellposed, so that it differentiates to any order.
+
+    guard(outputs, cotangents) raises where cotangents do not contain the answer."""
 
     def __init__(self, call, name, guard=None):
         self.call, self.name, self.guard = call, name, guard
@@ -26,7 +28,9 @@ class Fn:
     def vjp(self, n):
         """(x₁ … x_n, cotangents) ↦ cotangents of the x."""
         def call(a):
-            _, pull = _core.vjp(self.call, a[:n])
+            values, pull = _core.vjp(self.call, a[:n])
+            if self.guard is not None:
+                self.guard(values, [np.asarray(g) for g in a[n:]])
             return filled(pull(a[n:]), a[:n])
         return Fn(call, f"vjp of {self.name}")
 
@@ -127,12 +131,6 @@ def _guard_qr(outputs, cotangents):
 
 
 GUARDS = {"svd": _guard_svd, "eigh": _guard_eigh, "qr": _guard_qr}
-
-
-def guard(fn, outputs, cotangents):
-    """Raises GaugeError where the rule would have to guess. `outputs`: of wellposed; cotangents: None where nothing depends."""
-    if fn.guard is not None:
-        fn.guard(outputs, cotangents)
 
 
 # ---- functions of the framework inside wellposed ------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from jax.interpreters import ad, batching, mlir
 import wellposed as wp
 from wellposed import _core
 
-from .._adapters.functions import filled, guard, linalg_function
+from .._adapters.functions import linalg_function
 from .._adapters.session import version_guard
 
 version_guard("jax", jax.__version__, "0.4.31", {
@@ -62,21 +62,8 @@ def _function(program):
         return _verdict(program)
     fn = linalg_function(program.name, False, program.slots, program.tensors_at, dict(program.options), {})
     for kind, n in program.chain:
-        fn = _guarded_vjp(fn, n) if kind == "vjp" else fn.jvp(n)
+        fn = getattr(fn, kind)(n)
     return fn
-
-
-def _guarded_vjp(fn, n):
-    found = fn.vjp(n)
-    if fn.guard is None:
-        return found
-
-    def call(a):
-        values, pull = _core.vjp(fn.call, a[:n])
-        guard(fn, values, [np.asarray(g) for g in a[n:]])
-        return filled(pull(a[n:]), a[:n])
-    found.call = call
-    return found
 
 
 def _tuples(x):

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import wellposed as wp
 
-from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, fill, guard, linalg_function, named, through
+from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, fill, linalg_function, named, through
 from ._arrays import as_numpy
 
 
@@ -40,39 +40,14 @@ def _run(fn, xs, like=None):
     """fn(xs) with its derivatives: a list of tensors. like: (dtype, shape) of the results, for graphs."""
     @tf.custom_gradient
     def call(*xs):
-        kept = {}
-        if tf.executing_eagerly():
-            own = [_to_wp(x) for x in xs]
-            values, kept["pullback"] = fn.with_pullback(own) if _differentiable(xs) else (fn(own), None)
-            kept["values"] = values
-            outs = [_to_tf(y) for y in values]
-        else:
-            outs = _in_graph(fn, xs, like)
+        outs = _eager(fn, xs) if tf.executing_eagerly() else _in_graph(fn, xs, like)
 
         def gradient(*gs):
             gs = [tf.zeros_like(y) if g is None else g for g, y in zip(gs, outs)]
-            if tf.executing_eagerly():
-                guard(fn, kept["values"], [as_numpy(g) for g in gs])
-            return _run(_with_guard(fn, len(xs)), [*xs, *gs], [(x.dtype, x.shape) for x in xs])
+            return _run(fn.vjp(len(xs)), [*xs, *gs], [(x.dtype, x.shape) for x in xs])
         return outs, gradient
     out = call(*xs)
     return list(out) if isinstance(out, (list, tuple)) else [out]
-
-
-def _differentiable(xs):
-    return all(x.dtype.is_floating or x.dtype.is_complex for x in xs)
-
-
-def _with_guard(fn, n):
-    found = fn.vjp(n)
-    if fn.guard is not None:
-        plain = found.call
-
-        def call(a):
-            guard(fn, fn(a[:n]), [np.asarray(g) for g in a[n:]])
-            return plain(a)
-        found.call = call
-    return found
 
 
 def _in_graph(fn, xs, like):

@@ -10,7 +10,7 @@ import torch
 
 import wellposed as wp
 
-from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, Fn, fill, guard, linalg_function, named, through
+from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, fill, linalg_function, named, through
 from ._arrays import reason_hidden, to_torch, to_wp
 
 
@@ -49,11 +49,12 @@ class _Apply(torch.autograd.Function):
     def backward(ctx, *gs):
         if all(g is None for g in gs):
             return (None, None) + (None,) * ctx.n
-        guard(ctx.fn, ctx.box.get("values", ()), [None if g is None else g.detach().resolve_conj().numpy() for g in gs])
         whole = [torch.zeros(shape, dtype=dtype) if g is None else g for g, (shape, dtype) in zip(gs, ctx.like)]
-        if torch.is_grad_enabled() or "pullback" not in ctx.box:
+        if torch.is_grad_enabled() or "pullback" not in ctx.box or any(map(torch._C._functorch.is_functorch_wrapped_tensor, whole)):
             found = _run(ctx.fn.vjp(ctx.n), [*ctx.saved_tensors, *whole])
         else:
+            if ctx.fn.guard is not None:
+                ctx.fn.guard(ctx.box["values"], [None if g is None else g.resolve_conj().numpy() for g in gs])
             own = ctx.box["pullback"]([to_wp(g.contiguous()) for g in whole])
             found = [None if g is None else to_torch(g) for g in own]
         return (None, None, *found)
@@ -140,8 +141,9 @@ class _Others(torch.autograd.Function):
         return y.clone()
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, g):
+        if torch.is_grad_enabled():
+            raise wp.GradientError("through_svd, through_eigh: second derivatives are known only without other arguments: through_svd(A, f).")
         return g, g
 
 

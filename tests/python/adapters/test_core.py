@@ -9,7 +9,7 @@ import pytest
 import wellposed as wp
 from wellposed import _core
 from wellposed._adapters import cuda
-from wellposed._adapters.functions import Fn, Framework, guard, lifted, linalg_function, through
+from wellposed._adapters.functions import Framework, lifted, linalg_function, through
 from wellposed._adapters.judge import Note, Operand, decide, judge, value_text
 from wellposed._adapters.ops import kind_of
 from wellposed._adapters.rows import Rows
@@ -252,14 +252,14 @@ def test_through_calls_the_function_that_follows():
 
 def test_cotangents_at_ties_are_refused():
     outputs = [np.eye(2), np.array([2.0, 2.0]), np.eye(2)]
-    svd = Fn(None, "svd", linalg_function("svd", False, [None], [0], {}, {}).guard)
-    guard(svd, outputs, [None, np.ones(2), None])  # values alone have no pole
-    guard(svd, [np.eye(2), np.array([2.0, 1.0]), np.eye(2)], [np.eye(2), None, None])
+    guard = linalg_function("svd", False, [None], [0], {}, {}).guard
+    guard(outputs, [None, np.ones(2), None])  # values alone have no pole
+    guard([np.eye(2), np.array([2.0, 1.0]), np.eye(2)], [np.eye(2), None, None])
     with pytest.raises(wp.GaugeError, match="singular values 0 and 1 are 2 and 2") as caught:
-        guard(svd, outputs, [np.eye(2), None, None])
+        guard(outputs, [np.eye(2), None, None])
     assert "through_svd" in str(caught.value)
     with pytest.raises(wp.GaugeError, match="too near to 0"):
-        guard(svd, [np.eye(2), np.array([1.0, 1e-12]), np.eye(2)], [np.eye(2), None, None])
+        guard([np.eye(2), np.array([1.0, 1e-12]), np.eye(2)], [np.eye(2), None, None])
 
 
 # ---- the compiled part

@@ -30,7 +30,7 @@ def test_hard_gradient(case, jit):
         def gradient(a):
             return jnp.conj(jax.grad(lambda t: jnp.real(loss(N, t, *rest)))(a))  # JAX's gradient is the conjugate
     run = jax.jit(gradient) if jit else gradient
-    if c["expect"] == "undefined":
+    if c["expect"] == "undefined" or hard.needs_more_than_cotangents(c):
         try:
             assert np.isnan(np.asarray(run(a))).any()  # inside a compiled program there is no raising from a rule
             assert jit
@@ -81,7 +81,7 @@ def test_one_matrix_and_many_right_hand_sides():
 
 def test_a_singular_member_is_named_also_under_jit():
     a = spd(2, 0, (4,)).at[2].set(jnp.array([[1.0, 1.0], [1.00001, 1.00001]]))
-    with pytest.raises(wp.SingularMatrix, match="row 1 = 1.00001 × row 0"):
+    with pytest.raises(wp.SingularMatrix, match="Row 1 = 1.00001 × row 0"):
         linalg.inv(a)
     with pytest.raises(jax.errors.JaxRuntimeError, match="matrix 2 of 4"):
         jax.block_until_ready(jax.jit(linalg.inv)(a))

@@ -26,7 +26,7 @@ def test_hard_gradient(case):
         more = rest[:-1] if order == 2 else rest
         g, = torch.autograd.grad(loss(N, a, *more), a, create_graph=order == 2)
         return torch.autograd.grad((g * rest[-1]).sum(), a)[0] if order == 2 else g
-    if c["expect"] == "undefined":
+    if c["expect"] == "undefined" or hard.needs_more_than_cotangents(c):
         with pytest.raises(wp.Error):
             gradient()
         return
@@ -82,7 +82,7 @@ def test_forward_mode_and_vmap(name):
 def test_a_singular_member_is_named_and_the_others_are_right():
     a = spd(2, batch=(4,))
     a[2] = torch.tensor([[1.0, 1.0], [1.00001, 1.00001]], dtype=torch.float64)
-    with pytest.raises(wp.SingularMatrix, match="row 1 = 1.00001 × row 0") as caught:
+    with pytest.raises(wp.SingularMatrix, match="Row 1 = 1.00001 × row 0") as caught:
         linalg.inv(a)
     assert caught.value.diagnosis.status[2] == "singular"
     value, d = linalg.diagnosed.inv(a)
@@ -112,9 +112,8 @@ def test_other_arguments_of_through_get_their_gradients_and_captured_ones_are_re
     assert torch.allclose(ga, w) and torch.allclose(gw, a)
     with pytest.raises(wp.ArgumentError, match="Hand it over"):
         linalg.through_svd(a, lambda u, s, vh: f(u, s, vh, w))
-    g, = torch.autograd.grad(linalg.through_svd(a, f, w), a, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable|differentiate twice"):
-        torch.autograd.grad(g.sum(), w)
+    with pytest.raises(wp.GradientError, match="second derivatives"):
+        torch.autograd.grad(linalg.through_svd(a, f, w), a, create_graph=True)
 
 
 def test_results_may_be_written_to_without_harm_to_gradients():
