@@ -168,11 +168,11 @@ def _transpose(cotangents, *args, program):
 
 
 def _batch(args, dims, *, program):
-    size = next(x.shape[d] for x, d in zip(args, dims) if d is not batching.not_mapped)
-    most = max(x.ndim - (d is not batching.not_mapped) for x, d in zip(args, dims))
+    size = next(x.shape[d] for x, d in zip(args, dims) if d is not None)
+    most = max(x.ndim - (d is not None) for x, d in zip(args, dims))
     moved = []
     for x, d in zip(args, dims):
-        x = jnp.broadcast_to(x, (size, *x.shape)) if d is batching.not_mapped else jnp.moveaxis(x, d, 0)
+        x = jnp.broadcast_to(x, (size, *x.shape)) if d is None else jnp.moveaxis(x, d, 0)
         if not program.chain:  # batches are aligned at the right: the mapped axis must come before all of them
             x = x.reshape(size, *(1,) * (most - (x.ndim - 1)), *x.shape[1:])
         moved.append(x)

@@ -40,9 +40,17 @@ class Interpreter:
     def __init__(self, session, entrance):
         self.session, self.entrance = session, entrance
         self.forward = {}  # line → names of the ops of the forward pass there
+        self.outer = ("", 0)  # the line of the call that is entered
 
     def run(self, jaxpr, consts, args, notes, stack=""):
         """Results of a jaxpr and their notes; notes: one per argument."""
+        outer = self.outer
+        try:
+            return self._run(jaxpr, consts, args, notes, stack)
+        finally:
+            self.outer = outer
+
+    def _run(self, jaxpr, consts, args, notes, stack):
         env, known = {}, {}
 
         def read(atom):
@@ -68,14 +76,17 @@ class Interpreter:
             self.forward.setdefault(self.line(eqn), []).append(eqn.primitive.name)
         if not any(is_bad(x) for x in outs):
             return outs, [None] * len(outs)
+        before, self.outer = self.outer, self.line(eqn)
         inside = self.descend(eqn, values, notes, stack)
+        self.outer = before
         if inside is not None and any(n is not None for n in inside[1]):
             return outs, [n if is_bad(x) else None for x, n in zip(outs, inside[1])]
         return outs, [self.judge(eqn, values, notes, x, stack) if is_bad(x) else None for x in outs]
 
     @staticmethod
     def bind(eqn, values):
-        functions, params = eqn.primitive.get_bind_params(eqn.params)
+        params = eqn.primitive.get_bind_params(eqn.params)
+        functions, params = params if isinstance(params, tuple) else ((), params)  # before JAX 0.7: a pair
         out = eqn.primitive.bind(*functions, *values, **params)
         return list(out) if eqn.primitive.multiple_results else [out]
 
@@ -130,10 +141,9 @@ class Interpreter:
         return carry, [n or first for n in told]
 
     # ---- one op ---------------------------------------------------------------------------------------------------------
-    @staticmethod
-    def line(eqn):
+    def line(self, eqn):
         frame = source_info_util.user_frame(eqn.source_info.traceback)
-        return (frame.file_name, frame.start_line) if frame is not None else ("", 0)
+        return (frame.file_name, frame.start_line) if frame is not None else self.outer
 
     def where(self, eqn, stack):
         file, line = self.line(eqn)

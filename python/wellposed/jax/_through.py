@@ -55,6 +55,22 @@ def _settled(name, g, doubt, scale):
     return _once(g)
 
 
+def _turned(values, exact):
+    """A rotation of each group of equal values: what does not depend on the choice of vectors does not change with it."""
+    k = values.shape[0]
+    equal = (jnp.abs(values[None, :] - values[:, None]) <= exact) & ~jnp.eye(k, dtype=bool)
+    angles = jnp.sin(jnp.arange(1.0, k * k + 1, dtype=values.dtype) * 1.7).reshape(k, k)
+    return jax.scipy.linalg.expm(jnp.where(equal, angles - angles.T, 0)), equal.any()
+
+
+def _verified(g, doubt, scale, again, ties):
+    """The doubt, and that of the same gradient in other bases of the ties."""
+    other, other_doubt, _ = jax.lax.cond(ties, again, lambda: (g, doubt, scale))
+    size = jnp.maximum(jnp.max(jnp.abs(g)), scale)
+    off = jnp.max(jnp.abs(other - g)) if g.size else doubt
+    return jnp.where(off > jnp.finfo(doubt.dtype).eps ** 0.45 * size, jnp.maximum(off, size), jnp.maximum(doubt, other_doubt))
+
+
 def _largest(*xs):
     return jnp.stack([jnp.max(jnp.abs(x)) if x.size else jnp.zeros((), jnp.abs(x).dtype) for x in xs]).max()
 
@@ -65,7 +81,16 @@ def _matrix(name, a):
     return a
 
 
-def _svd_gradient(u, s, vh, cotangents):
+def _svd_gradient(u, s, vh, along):
+    """Gradient and doubt; along(u, s, vh) gives the cotangents of the factors there."""
+    found = _svd_quotients(u, s, vh, lambda t: along(u, t, vh))
+    turn, ties = _turned(s, 8 * max(u.shape[0], vh.shape[1]) * jnp.finfo(s.dtype).eps * jnp.max(s))
+    u2, vh2 = u @ turn.astype(u.dtype), turn.T.astype(u.dtype) @ vh
+    doubt = _verified(*found, lambda: _svd_quotients(u2, s, vh2, lambda t: along(u2, t, vh2)), ties)
+    return found[0], doubt, found[2]
+
+
+def _svd_quotients(u, s, vh, cotangents):
     v, k = jnp.conj(vh).T, s.shape[0]
     w = jnp.arange(1, k + 1, dtype=s.dtype)
     terms = _taylor(cotangents, s, w)
@@ -88,7 +113,15 @@ def _svd_gradient(u, s, vh, cotangents):
     return g, doubt, _largest(gu[0], gv[0])
 
 
-def _eigh_gradient(values, v, cotangents):
+def _eigh_gradient(values, v, along):
+    found = _eigh_quotients(values, v, lambda t: along(t, v))
+    turn, ties = _turned(values, 8 * values.shape[0] * jnp.finfo(values.dtype).eps * jnp.max(jnp.abs(values)))
+    v2 = v @ turn.astype(v.dtype)
+    doubt = _verified(*found, lambda: _eigh_quotients(values, v2, lambda t: along(t, v2)), ties)
+    return found[0], doubt, found[2]
+
+
+def _eigh_quotients(values, v, cotangents):
     k = values.shape[0]
     w = jnp.arange(1, k + 1, dtype=values.dtype)
     terms = _taylor(cotangents, values, w)
@@ -103,7 +136,7 @@ def _eigh_gradient(values, v, cotangents):
 
 
 def _rule(name, factors, gradient):
-    """through(A, f, *others) for a factorisation: factors(A) gives f's arguments, gradient(parts, cotangents) that of A."""
+    """through(A, f, *others) for a factorisation: factors(A) gives f's arguments, gradient(*parts, along) that of A."""
     def through(a, f, *others):
         a = _matrix(name, jnp.asarray(a))
 
@@ -118,11 +151,10 @@ def _rule(name, factors, gradient):
         def backward(kept, g):
             parts, others = kept
 
-            def cotangents(s):  # wellposed's convention: conjugates of JAX's
-                here = parts[:1] + (s,) + parts[2:] if name == "through_svd" else (s,) + parts[1:]
+            def along(*here):  # wellposed's convention: conjugates of JAX's
                 found = jax.vjp(lambda *p: f(*p, *others), *here)[1](g)
                 return tuple(jnp.conj(c) for c in found)
-            found, doubt, scale = gradient(parts, cotangents)
+            found, doubt, scale = gradient(*parts, along)
             rest = jax.vjp(lambda *o: f(*parts, *o), *others)[1](g) if others else ()
             return (jnp.conj(_settled(name, found, doubt, scale)), *rest)
         value.defvjp(forward, backward)
@@ -133,17 +165,17 @@ def _rule(name, factors, gradient):
 
 def _svd(a):
     from . import linalg
-    return tuple(linalg.svd(jax.lax.stop_gradient(a), full_matrices=False))
+    return tuple(linalg.svd(a, full_matrices=False))
 
 
 def _eigh(a):
     from . import linalg
-    return tuple(linalg.eigh(jax.lax.stop_gradient(a)))
+    return tuple(linalg.eigh(a))
 
 
-through_svd = _rule("through_svd", _svd, lambda parts, c: _svd_gradient(*parts, c))
+through_svd = _rule("through_svd", _svd, _svd_gradient)
 through_svd.__doc__ = """f(U, S, Vh, *others) of the thin svd of one matrix, with a gradient that is right also where singular values repeat or vanish."""
-through_eigh = _rule("through_eigh", _eigh, lambda parts, c: _eigh_gradient(*parts, c))
+through_eigh = _rule("through_eigh", _eigh, _eigh_gradient)
 through_eigh.__doc__ = """f(eigenvalues, eigenvectors, *others) of eigh of one matrix, with a gradient that is right also where eigenvalues repeat."""
 
 

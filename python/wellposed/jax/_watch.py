@@ -28,7 +28,7 @@ class Watched(Session):
     def __init__(self, f, *, data=None, level="escape", record=None, every_op=False, trends=False, static_argnums=()):
         super().__init__(level, record)
         functools.update_wrapper(self, f, updated=())
-        self.f, self.every_op = f, every_op
+        self.f, self.every_op, self.calls = f, every_op, 0
         self._static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
         self.rows_known, self._labelled = Rows(), []
         self.trends_seen = wp.Trends() if trends else None
@@ -45,7 +45,9 @@ class Watched(Session):
             self._recorder = None
 
     def step_now(self):
-        return _core.current_step()
+        """The step that set_step said, else the number of the call."""
+        step = _core.current_step()
+        return step if step >= 0 else self.calls - 1
 
     # ---- rows of data ---------------------------------------------------------------------------------------------------
     def rows(self, batch, ids, name="data", *, lasting=False):
@@ -97,6 +99,7 @@ class Watched(Session):
     def __call__(self, *args, **kwargs):
         if any(isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves((args, kwargs))):
             return self.f(*args, **kwargs)  # inside of somebody's transformation: values are not there yet
+        self.calls += 1
         recorded = self._record(args, kwargs) if self.recording else None
         out = self.f(*args, **kwargs)
         leaves = jax.tree_util.tree_leaves(out)
@@ -165,11 +168,12 @@ class Watched(Session):
         if self.trends_seen is None:
             raise wp.ArgumentError("see: trends are not watched: watch(f, trends=True).")
         before = len(self.trends_seen.findings)
-        gradients = jax.tree_util.tree_leaves(gradients)
+        gradients, step = jax.tree_util.tree_leaves(gradients), _core.current_step()
+        wp.set_step(self.step_now())
         for (path, p), g in zip(jax.tree_util.tree_leaves_with_path(parameters), gradients):
             self.trends_seen.see(jax.tree_util.keystr(path).strip("['].") or "parameter", wp.asarray(np.asarray(p)), wp.asarray(np.asarray(g)))
+        wp.set_step(step)
         self.findings += self.trends_seen.findings[before:]
-        self.next_step()
 
 
 def _tensors(leaves):

@@ -16,10 +16,10 @@ N = types.SimpleNamespace(la=linalg, sum=jnp.sum, real=jnp.real, conj=jnp.conj, 
 
 
 @pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
-@pytest.mark.parametrize("case", [pytest.param((c, loss), id=name) for c, loss, name in hard.cases()])
+@pytest.mark.parametrize("case", [pytest.param((c, loss, name), id=name) for c, loss, name in hard.cases()])
 @pytest.mark.filterwarnings("ignore::wellposed.FindingWarning")
 def test_hard_gradient(case, jit):
-    c, loss = case
+    c, loss, name = case
     arrays = hard.inputs(c)
     order = (c.get("params") or {}).get("order", 1)
     a, *rest = map(jnp.asarray, arrays)
@@ -30,6 +30,10 @@ def test_hard_gradient(case, jit):
         def gradient(a):
             return jnp.conj(jax.grad(lambda t: jnp.real(loss(N, t, *rest)))(a))  # JAX's gradient is the conjugate
     run = jax.jit(gradient) if jit else gradient
+    if order == 2 and name.endswith("through"):
+        with pytest.raises(wp.GradientError, match="second derivatives"):
+            run(a)
+        return
     if c["expect"] == "undefined" or hard.needs_more_than_cotangents(c):
         try:
             assert np.isnan(np.asarray(run(a))).any()  # inside a compiled program there is no raising from a rule
@@ -106,7 +110,7 @@ def test_ties_are_refused_where_cotangents_do_not_tell():
     with pytest.raises(wp.GaugeError):
         jax.grad(lambda a: linalg.through_svd(a, lambda u, s, vh: (m * u).sum()))(2 * jnp.eye(3))
     with pytest.raises(wp.GradientError, match="second derivatives"):
-        jax.hessian(lambda a: linalg.through_svd(a, lambda u, s, vh: (s**2).sum()))(jnp.eye(2))
+        jax.hessian(lambda a: linalg.through_svd(a, lambda u, s, vh: (s**2).sum()))(jnp.diag(jnp.array([2.0, 1.0])))
 
 
 def test_other_arguments_get_their_gradients():

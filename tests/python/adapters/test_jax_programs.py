@@ -110,7 +110,7 @@ def test_divergence():
     missing = check(report, op=r"Source: (square|mul|integer_pow|reduce_sum)", scope=None, line=line_of(line), file=__file__, element=r"\[\d+, 0\]",
                     operands=r"= -?\d\.\d+e\+\d\d", origin="made inf")
     assert not missing, report
-    assert any(f.code == "WP-TRD-001" and f.step < 30 for f in step.findings)
+    assert any(f.code == "WP-TRD-001" and 0 <= f.step < 30 for f in step.findings)
 
 
 # ---- a bad row
@@ -258,7 +258,7 @@ def test_infinities_that_were_put_in_pass_and_levels_warn():
     (lambda x: jax.lax.scan(lambda c, t: (c / (t - 2), c), 1.0, jnp.arange(4.0))[0] + x.sum(), "div"),
     (lambda x: jax.vmap(lambda t: jnp.sqrt(t - 2))(x).sum(), "sqrt"),
     (lambda x: jax.checkpoint(lambda t: jnp.log(t - 1))(x).sum(), "log"),
-    (lambda x: jax.grad(lambda t: jnp.sqrt(t - 1).sum())(x).sum(), "derivative of sqrt"),
+    (lambda x: jax.grad(lambda t: jnp.sqrt(t - 1).sum())(x).sum(), "div[0] made inf of x1 = 0.5"),  # 0.5/√x, where the derivative of sqrt is taken
     (lambda x: jax.jit(jax.jit(lambda t: 1 / (t - 1)))(x).sum(), "div")], ids=["while", "cond", "scan", "vmap", "checkpoint", "grad", "jit"])
 def test_control_flow_and_transformations_are_entered(f, op):
     report = report_of(lambda: watch(f)(jnp.ones(3)))
