@@ -174,7 +174,8 @@ void bind_trends(nb::module_& m) {
             tell_findings();
           },
           nb::arg("name"), nb::arg("activations"))
-      .def_prop_ro("findings", &Trends::findings)
+      .def_prop_ro("findings",
+                   [](const Trends& t) { return std::vector<Finding>(t.findings()); })  // its own may move
       .def("gradient_norms", &Trends::gradient_norms, nb::arg("name"));
   nb::class_<GradientGuard>(m, "GradientGuard", "Lets an update through only if all of it is finite.")
       .def(nb::init<>())

@@ -80,7 +80,7 @@ def _refuse(name, words, instead):
     error = wp.GaugeError(
         f"{name}: {words} A gradient that is given only cotangents of the vectors cannot be computed there: the answer depends on what is computed "
         f"from them. {instead}")
-    error.finding = _core.make_finding({"code": "WP-GRD-002", "severity": "error", "op": name, "message": words, "advice": instead})
+    error.finding = _core.make_finding({"code": "WP-GRD-007", "severity": "error", "op": name, "message": words, "advice": instead})
     raise error
 
 

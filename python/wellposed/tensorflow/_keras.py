@@ -29,7 +29,7 @@ class Callback(keras.callbacks.Callback):
 
     def _variables(self):
         optimizer = self.model.optimizer
-        return [*self.model.variables, *(optimizer.variables if optimizer is not None else [])]
+        return [*self.model.variables, *self.model.metrics_variables, *(optimizer.variables if optimizer is not None else [])]
 
     def on_train_begin(self, logs=None):
         self.watch._begin()
@@ -40,7 +40,7 @@ class Callback(keras.callbacks.Callback):
             self._keep(data)
             return self._step(data)
         model.train_step = train_step
-        model.train_function = None  # traced again, with the batch kept
+        model.make_train_function(force=True)  # traced again, with the batch kept
 
     def on_train_end(self, logs=None):
         self._finish()

@@ -27,6 +27,7 @@ for _module in ("tensorflow", "keras"):
         _core.pass_over(folder_of(_module))
 
 _NO_VALUES = {"Empty", "VarHandleOp", "Placeholder", "ReadVariableOp", "Identity", "Const", "Shape", "EagerPyFunc", "DestroyResourceOp"}
+_MOST_LINES, _MOST_NOTES = 50_000, 512
 _INDEX = re.compile(r"indices\[([\d, ]+)\] = (-?\d+) is not in \[0, (\d+)\)")
 
 
@@ -139,16 +140,11 @@ class Watch(Session):
             return None
         self._busy = True
         try:
-            bad = None
-            for t in outputs:
-                if t.dtype.is_floating or t.dtype.is_complex:
-                    if self._bad(t):
-                        bad = t
-                        break
-            if bad is None:
-                if inputs and len(self._lines) < 100_000:
-                    self._lines[op_type, id(inputs[0])] = (inputs[0], _core.user_line())
-            else:
+            if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand
+                self._lines[op_type, getattr(inputs[0], "_id", None)] = _core.user_line()
+                if len(self._lines) > _MOST_LINES:
+                    self._lines = dict(list(self._lines.items())[_MOST_LINES // 2:])
+            if any(_float(t) and self._bad(t) for t in outputs):
                 self.guarded(self._judge_eager, op_type, inputs, outputs)
         finally:
             self._busy = False
@@ -177,9 +173,7 @@ class Watch(Session):
         label, forward = op_type, self._forward_of()
         if forward is not None:
             label = f"{op_type} in the derivative of {forward[0]}"
-            kept = self._lines.get((forward[0], id(forward[1])))
-            if kept is not None and kept[0] is forward[1]:
-                file, line = kept[1]
+            file, line = self._lines.get((forward[0], getattr(forward[1], "_id", None)), (file, line))
         scope = scope or _layer_on_stack()
         where = {"file": file, "line": line, "scope": scope, "step": _core.current_step()}
         note = self._judge(op_type, label, where, inputs, outputs)
@@ -207,6 +201,8 @@ class Watch(Session):
             if note.made and note.before is None:
                 note.origin["rows"] = self._rests_on(note, out, operands)
             self._notes[id(t)] = (t, note)
+            if len(self._notes) > _MOST_NOTES:
+                self._notes = dict(list(self._notes.items())[_MOST_NOTES // 2:])
             newest = note
         return newest
 
@@ -385,6 +381,10 @@ def _forward_ops(graph):
             users.setdefault(t.ref(), []).append(op)
 
     def find(op, depth=3):
+        for t in op.inputs:
+            for u in users.get(t.ref(), []):
+                if u.type + "Grad" == op.type:
+                    return u
         for t in op.inputs:
             near = [u for u in users.get(t.ref(), []) if u.type not in ("ReadVariableOp", "Placeholder") and any(t is i for i in u.inputs)]
             if near and "gradient_tape" not in t.op.name:
