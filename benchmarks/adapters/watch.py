@@ -97,7 +97,7 @@ def tensorflow_rows(rounds):
             return loss
         for name, run in (("eager", step), ("tf.function", tf.function(step))):
             run()
-            count = 6 if name == "eager" else 30
+            count = 6 if name == "eager" else 60
 
             def watched():
                 with watch():

@@ -5,6 +5,7 @@ import traceback
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context
 from tensorflow.python.framework import op_callbacks
 
@@ -28,6 +29,7 @@ for _module in ("tensorflow", "keras"):
 
 _NO_VALUES = {"Empty", "VarHandleOp", "Placeholder", "ReadVariableOp", "Identity", "Const", "Shape", "EagerPyFunc", "DestroyResourceOp"}
 _MOST_LINES, _MOST_NOTES = 50_000, 512
+_GRAPHS = {}  # what is known of functions, by their names, which are never given twice
 _INDEX = re.compile(r"indices\[([\d, ]+)\] = (-?\d+) is not in \[0, (\d+)\)")
 
 
@@ -39,7 +41,7 @@ class Watch(Session):
         self.model, self._data = model, data
         self.trends = wp.Trends() if trends else None
         self.rows_known = Rows()
-        self._notes, self._lines, self._graphs, self._busy = {}, {}, {}, False
+        self._notes, self._lines, self._busy, self._last = {}, {}, False, None
         self._undo, self._known = [], []
         for name, x in (data.items() if isinstance(data, dict) else [("data", data)] if data is not None else []):
             a = np.asarray(x)
@@ -68,11 +70,16 @@ class Watch(Session):
         for undo in self._undo:
             undo()
         self._undo = []
-        if error is not None and not isinstance(error, wp.Error):
-            self.guarded(self._explain, error, trace)
-        self._notes.clear()
-        self._lines.clear()
-        self._end()
+        try:
+            if error is None and self._last is not None:
+                self._quietly(self._look_back)
+            elif error is not None and not isinstance(error, wp.Error):
+                self.guarded(self._explain, error, trace)
+        finally:
+            self._notes.clear()
+            self._lines.clear()
+            self._last = None
+            self._end()
 
     def _explain(self, error, trace):
         """Adds to an error of TensorFlow what is known of its operands."""
@@ -232,53 +239,71 @@ class Watch(Session):
 
     # ---- tf.function ------------------------------------------------------------------------------------------------------
     def _called(self, call, name, inputs, count):
+        """Results are looked at after the call, the variables that it wrote to when the next call reads them, or at the end."""
         if self._busy:
             return call(name, inputs, count)
-        self._busy = True
-        try:
-            graph, places = self._graph(name)
-            before = {i: _read(inputs[i], graph.inputs[i]) for i in places}
-            recorded = _core.Recorded(_short(name), _tensors(inputs)) if self.recording else None
-        except Exception as error:
-            self.pass_by(f"a tf.function could not be prepared ({type(error).__name__}: {error}); its calls are not looked at.")
-            graph, recorded, before = None, None, {}
-        finally:
-            self._busy = False
+        this = self._quietly(self._prepare, name, inputs)
         outputs = call(name, inputs, count)
-        if graph is None:
+        if this is None:
             return outputs
-        self._busy = True
-        try:
-            bad = next((t for t in outputs if (t.dtype.is_floating or t.dtype.is_complex) and self._bad(t)), None)
-            if recorded is not None:
-                recorded.done(_tensors(outputs), bad is not None)
-            variable = None
-            if bad is None and places:
-                variable = next((i for i in places if _float(before[i]) and self._bad(_read(inputs[i], graph.inputs[i])) and
-                                 not self._bad(before[i])), None)
-            note = self.guarded(self._replay, name, graph, inputs, before, bad, variable) if bad is not None or variable is not None else None
-        finally:
-            self._busy = False
-        if note is not None and self.level != "off" and (note.made or note.origin["value"] == "nan" or variable is not None):
-            self.escaped(note, f"function {_short(name)}" if bad is not None else f"a variable of {_short(name)}")
+        bad = self._quietly(self._first_bad, outputs)
+        if this["recorded"] is not None:
+            this["recorded"].done(_tensors(outputs), bad is not None)
+        self._last = this
+        if bad is not None:
+            self._blame_call(this, bad, None)
         return outputs
 
-    def _graph(self, name):
-        key = name if isinstance(name, str) else name.decode()
-        if key not in self._graphs:
-            self._prune(key)
-        return self._graphs[key]
+    def _quietly(self, function, *arguments):
+        """Calls a function of the adapter without being called back."""
+        ctx = context.context()
+        self._busy = ctx.invoking_op_callbacks = True
+        try:
+            return self.guarded(function, *arguments)
+        finally:
+            self._busy = ctx.invoking_op_callbacks = False
 
-    def _prune(self, key):
-        graph = _traced_graph(key) or _graph.graph_of(key)
-        self._graphs[key] = graph, sorted(_graph.written(graph))
+    def _prepare(self, name, inputs):
+        graph, places = self._graph(name, inputs)
+        before = {i: _read(inputs[i], dtype) for i, dtype in places}
+        if self._last is not None:
+            same = self._last["name"] == name and all(self._last["inputs"][i] is inputs[i] for i, _ in places)
+            self._look_back(before if same else None)
+        recorded = _core.Recorded(_short(name), _tensors(inputs)) if self.recording else None
+        return {"name": name, "graph": graph, "places": places, "inputs": inputs, "before": before, "recorded": recorded}
+
+    def _first_bad(self, outputs):
+        return next((t for t in outputs if _float(t) and self._bad(t)), None)
+
+    def _look_back(self, now=None):
+        """Did the last call spoil a variable? now: the values, where they are known."""
+        last, self._last = self._last, None
+        for i, dtype in last["places"]:
+            value = now[i] if now is not None else _read(last["inputs"][i], dtype)
+            if _float(value) and self._bad(value) and not self._bad(last["before"][i]):
+                self._blame_call(last, None, i)
+                return
+
+    def _blame_call(self, this, bad, variable):
+        name = _short(this["name"])
+        note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable)
+        if note is not None and (note.made or note.origin["value"] == "nan" or variable is not None):
+            self.escaped(note, f"function {name}" if bad is not None else f"a variable of {name}")
+
+    def _graph(self, name, inputs):
+        """The graph of a function, and the variables that it writes to: (place among the inputs, dtype)."""
+        if name not in _GRAPHS:
+            key = name if isinstance(name, str) else name.decode()
+            graph = _traced_graph(key) or _graph.graph_of(key)
+            _GRAPHS[name] = graph, [(i, _dtype_of(inputs[i], graph.inputs[i])) for i in sorted(_graph.written(graph))]
+        return _GRAPHS[name]
 
     def _replay(self, name, graph, inputs, before, bad, variable):
         feed, copies = list(inputs), []
         for i, value in before.items():
             copies.append(tf.Variable(value, trainable=False))
             feed[i] = copies[-1].handle
-        notes, first = {}, []
+        first = []
         forward = _forward_ops(graph)
 
         def saw(op, ins, outs):
@@ -332,10 +357,14 @@ def _float(t):
     return t.dtype.is_floating or t.dtype.is_complex
 
 
-def _read(handle, like):
+def _read(handle, dtype):
     """The value of a variable, sharing its memory: a later write makes a copy."""
-    data = handle._handle_data.shape_and_type[0] if getattr(handle, "_handle_data", None) is not None else like._handle_data.shape_and_type[0]
-    return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.DType(data.dtype))
+    return pywrap_tfe.TFE_Py_FastPathExecute(context.context(), "ReadVariableOp", None, handle, "dtype", dtype)
+
+
+def _dtype_of(handle, like):
+    data = next(d for d in (getattr(handle, "_handle_data", None), getattr(like, "_handle_data", None)) if d is not None)
+    return tf.DType(data.shape_and_type[0].dtype)
 
 
 def _short(name):

@@ -1,6 +1,6 @@
 """Linear algebra of wellposed on tensors of TensorFlow: the same functions, policies and diagnoses, with derivatives of any order, in tf.function too.
 
-Inside a tf.function the functions run through tf.py_function: values, policies and gradients are the same, but such a function cannot be saved as a
+Inside a tf.function the functions run through tf.numpy_function: values, policies and gradients are the same, but such a function cannot be saved as a
 SavedModel. diagnosed.inv(A) gives (value, Diagnosis) in eager mode. through_svd and through_eigh take the function that follows.
 """
 import sys
@@ -52,8 +52,8 @@ def _run(fn, xs, like=None):
 
 def _in_graph(fn, xs, like):
     def run(*values):
-        return _eager(fn, values)
-    outs = tf.py_function(run, list(xs), [d for d, _ in like])
+        return [np.asarray(y) for y in fn([wp.asarray(v) for v in values])]
+    outs = tf.numpy_function(run, list(xs), [d for d, _ in like])
     outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
     for y, (_, shape) in zip(outs, like):
         y.set_shape(shape)
@@ -90,7 +90,7 @@ def _function(name, diagnosed):
             out = _eager(fn, xs) if name in NOT_DIFFERENTIABLE else _run(fn, xs)
         else:
             if diagnosed:
-                raise wp.ArgumentError(f"diagnosed.{name}: a Diagnosis is an object of Python; call it outside of tf.function, or through tf.py_function.")
+                raise wp.ArgumentError(f"diagnosed.{name}: a Diagnosis is an object of Python; call it outside of tf.function, or through tf.numpy_function.")
             quiet = linalg_function(name, False, args, at, {k: v for k, v in kwargs.items() if k != "if_ill"}, box)
             out = _run(fn, xs, _like(quiet, xs))
         value = box["type"](*out) if box["type"] is not None else out[0]
@@ -113,9 +113,12 @@ class _TensorFlow(Framework):
         return [tf.convert_to_tensor(g) for g in found]
 
     def jvp(self, f, xs, vs):
-        with tf.autodiff.ForwardAccumulator(list(xs), list(vs)) as forward:
-            ys = f(list(xs))
-        return [forward.jvp(y, unconnected_gradients=tf.UnconnectedGradients.ZERO) for y in ys]
+        """By reverse mode twice: gᵀ ↦ the vjp is linear in g, and its gradient along v is the jvp. (ForwardAccumulator over nested tapes fails.)"""
+        gs = [tf.zeros_like(y) for y in f(list(xs))]
+        with tf.GradientTape() as tape:
+            tape.watch(gs)
+            along = tf.add_n([tf.reduce_sum(tf.math.real(g * tf.math.conj(v))) for g, v in zip(self.vjp(f, xs, gs), vs)])
+        return [tf.convert_to_tensor(t) for t in tape.gradient(along, gs, unconnected_gradients=tf.UnconnectedGradients.ZERO)]
 
 
 def _through(name, function):
