@@ -135,7 +135,7 @@ def linalg_rows(rounds):
     for n in (4, 8):
         a = rng.normal(size=(10000, n, n)) + n * np.eye(n)
         own = wp.asarray(a)
-        calls = {"inv": wp.linalg.inv, "svdvals": wp.linalg.svdvals, "eigvalsh": lambda x: wp.linalg.eigvalsh(x, uplo="L")}
+        calls = {"inv": wp.linalg.inv, "svdvals": wp.linalg.svdvals, "eigvalsh": lambda x: wp.linalg.eigvalsh(x, uplo="lower")}
         import jax
         jax.config.update("jax_enable_x64", True)
         import tensorflow as tf
@@ -145,7 +145,7 @@ def linalg_rows(rounds):
         from wellposed.torch import linalg as tl
         ta, fa, ja = torch.from_numpy(a), tf.constant(a), jax.numpy.asarray(a)
         for name, ours in calls.items():
-            extra = {"uplo": "L"} if name == "eigvalsh" else {}
+            extra = {"uplo": "lower"} if name == "eigvalsh" else {}
             jitted = jax.jit(lambda x, f=getattr(jl, name), e=extra: f(x, **e))
             for framework, run in (("torch", lambda: getattr(tl, name)(ta, **extra)), ("TensorFlow", lambda: getattr(fl, name)(fa, **extra)),
                                    ("JAX, jitted", lambda: jax.block_until_ready(jitted(ja)))):

@@ -16,17 +16,17 @@ import wellposed as wp
 from wellposed.tensorflow import watch
 
 
+@tf.function
 def process_tensor(tensor):
     result = tf.math.log(tensor)
     return result * 2
 
 
 print("1. runtime assertion")
-my_tensor = tf.Variable([1.0, 2.0, 0.0, 4.0])
+my_tensor = tf.constant([1.0, 2.0, 0.0, 4.0])
 try:
-    with watch(), tf.GradientTape() as tape:
-        loss = tf.reduce_sum(process_tensor(my_tensor))
-        tape.gradient(loss, my_tensor)
+    with watch():
+        processed_tensor = process_tensor(my_tensor)
 except wp.NonFiniteError as e:
     print(e)
 

@@ -8,6 +8,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)
-def debug(monkeypatch):
+def raises_defects(monkeypatch):
     """What the adapters would pass over in a user's program fails here."""
-    monkeypatch.setenv("WELLPOSED_DEBUG", "1")
+    monkeypatch.setattr("wellposed._adapters.session.Session.raises_defects", True)

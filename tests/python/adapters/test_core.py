@@ -147,7 +147,7 @@ def test_levels_raise_warn_or_keep_silent():
 
 
 def test_a_defect_of_the_adapter_never_reaches_the_model(monkeypatch):
-    monkeypatch.delenv("WELLPOSED_DEBUG", raising=False)
+    monkeypatch.setattr(Session, "raises_defects", False)
     s = Plain("escape", None)
     assert s.guarded(lambda: 1 / 0) is None and s.guarded(lambda: 1 / 0) is None
     assert [f.code for f in s.findings] == ["WP-ADP-001"] and s.findings[0].severity == "note"
