@@ -193,7 +193,8 @@ def advice_of(kind, operands, element, out):
         except Exception:  # another signature: there is nothing to say
             pass
     value = np.asarray(out)[element]
-    if np.isinf(value) and out.dtype.itemsize <= 4:
+    large = np.sqrt(np.finfo(out.dtype).max) if out.dtype.kind in "fc" else np.inf
+    if np.isinf(value) and out.dtype.itemsize <= 4 and any(o.value is not None and o.value.size and np.abs(o.value).max() > large for o in operands):
         return f"The result is beyond the largest {out.dtype}: scale the operands, or compute in a wider type."
     return ""
 

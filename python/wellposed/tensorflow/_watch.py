@@ -12,7 +12,7 @@ from tensorflow.python.framework import op_callbacks
 import wellposed as wp
 from wellposed import _core
 
-from .._adapters import cuda
+from .. import cuda
 from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
 from .._adapters.rows import Rows

@@ -5,7 +5,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 import wellposed as wp
 from wellposed import _core
 
-from .._adapters import cuda
+from .. import cuda
 from .._adapters.session import blame_of
 from ._arrays import tensors_in, to_wp
 

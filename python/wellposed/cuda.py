@@ -5,14 +5,15 @@ import re
 class Explanation:
     """`meaning` and `advice` in words; `matrix`: the member of a batch that the text names (None: it names none); `info`: its code."""
 
-    def __init__(self, library, status, meaning, advice, matrix=None, info=None):
+    def __init__(self, library: str, status: str, meaning: str, advice: str, matrix: int | None = None, info: int | None = None) -> None:
         self.library, self.status, self.meaning, self.advice, self.matrix, self.info = library, status, meaning, advice, matrix, info
 
-    def text(self):
+    def text(self) -> str:
         which = "" if self.matrix is None else f" It is about matrix {self.matrix} of the batch."
         return f"{self.library} {self.status}: {self.meaning}{which} {self.advice}"
 
-    __repr__ = text
+    def __repr__(self) -> str:
+        return self.text()
 
 
 _LINALG = ("Look at the matrix: wellposed.{torch,tensorflow,jax}.linalg.diagnosed.inv(A.cpu()) tells rank, condition and the rows that depend on each "
@@ -67,7 +68,7 @@ _TEXTS = (
 )
 
 
-def explain(text):
+def explain(text: str) -> Explanation | None:
     """An Explanation of an error text of cuSOLVER, cuBLAS, or of a framework that speaks for them; None: it is something else."""
     batch = _BATCH.search(text)
     member = int(batch.group(1)) if batch else None
