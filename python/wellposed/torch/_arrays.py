@@ -26,7 +26,7 @@ def reason_hidden(x):
         return "complex-half"
     if x.dtype.is_floating_point and x.dtype not in _FLOATS:
         return str(x.dtype).replace("torch.", "")
-    if type(x) not in (torch.Tensor, torch.nn.Parameter) and hasattr(type(x), "__torch_dispatch__") and type(
+    if x.device.type == "cpu" and type(x) not in (torch.Tensor, torch.nn.Parameter) and hasattr(type(x), "__torch_dispatch__") and type(
             x).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
         return f"a tensor of the class {type(x).__name__}"
     return None

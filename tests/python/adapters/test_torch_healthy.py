@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import wellposed as wp
-from wellposed.torch import watch
+from wellposed.torch import linalg, watch
 
 
 class Attention(nn.Module):
@@ -142,6 +142,37 @@ def test_what_cannot_be_looked_at_passes_with_one_note(make):
     assert len(notes) <= 1 and len(notes) == len(w.findings)
     if notes:
         assert "not looked at" in notes[0].message
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor that says it is on a GPU; its elements come to the CPU when they are copied there."""
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, real):
+        return torch.Tensor._make_wrapper_subclass(cls, real.shape, dtype=real.dtype, device="cuda:0")
+
+    def __init__(self, real):
+        self.real_one = real
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        home = str(kwargs.pop("device", "")) == "cpu"
+        out = function(*(a.real_one if isinstance(a, Elsewhere) else a for a in args), **kwargs)
+        return out if home or not isinstance(out, torch.Tensor) else Elsewhere(out)
+
+
+def test_tensors_on_a_gpu_are_named_and_copied_only_when_asked():
+    x = Elsewhere(torch.tensor([1.0, 0.0]))
+    with watch() as w:
+        torch.log(x)
+        torch.log(x)
+    assert [f.message for f in w.findings] == ["a result is not looked at: on cuda:0."] and 'device="copy"' in w.findings[0].advice
+    with watch(device="copy", level="raise"), pytest.raises(wp.NonFiniteError, match="x\\[1\\] = 0"):
+        torch.log(x)
+    with pytest.raises(wp.ArgumentError, match=r"on cuda:0; wellposed computes on the CPU"):
+        linalg.inv(Elsewhere(torch.eye(2)))
 
 
 def test_views_strides_and_expanded_memory_are_looked_at_as_they_are():
