@@ -198,8 +198,7 @@ class Watch(Session):
         return array is not None and array.dtype.kind in "fc" and not np.isfinite(array).all()
 
     def _slow(self, function, args, kwargs, out):
-        with torch._C._DisableTorchDispatch() if hasattr(torch._C, "_DisableTorchDispatch") else torch.no_grad():
-            note = self.guarded(self._judge, function, args, kwargs or {}, out)
+        note = self.guarded(self._judge, function, args, kwargs or {}, out)  # the mode is off while it is asked
         if note is None or self.level == "off":
             return
         if _short(function) == "_local_scalar_dense":
