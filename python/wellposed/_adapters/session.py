@@ -38,6 +38,7 @@ class Session:
         if level not in LEVELS:
             raise wp.ArgumentError(f"watch: level must be one of {', '.join(LEVELS)}; got {level!r}.")
         self.level, self.findings, self.last = level, [], None
+        self.ok, self.refused = True, 0  # of guards: whether the last step was good; steps that were not
         self._recorder = wp.record(os.fspath(record)) if record is not None else None
         self._told, self._notes_told = set(), set()
         self._step_before = None
@@ -104,6 +105,17 @@ class Session:
         error = wp.NonFiniteError(str(finding))
         error.finding, error._blame = finding, blame
         raise error
+
+    def refuse(self, note, op, otherwise=""):
+        """A guard keeps a step that is not finite from the weights; the run goes on. note: None where only `otherwise` is known."""
+        self.ok = False
+        self.refused += 1
+        if note is not None:
+            self.last = blame_of(note)
+        words = self.last.text() if self.last is not None else otherwise
+        self._keep(_core.make_finding({
+            "code": "WP-TRD-005", "op": op, "message": f"an update was refused, the weights are as they were. {words}",
+            "advice": "Look at the source; the run goes on without this step.", "scope": wp.current_scope(), "step": _core.current_step()}))
 
     def report(self):
         """What was found, as text; the empty text: nothing."""

@@ -25,10 +25,10 @@ class Watched(Session):
     w.findings: what was found; w.last: the way back of the last one; w.rows(x, ids) says which rows of a data set a batch consists of.
     """
 
-    def __init__(self, f, *, data=None, level="escape", record=None, every_op=False, trends=False, static_argnums=()):
+    def __init__(self, f, *, data=None, level="escape", record=None, every_op=False, trends=False, guard=False, static_argnums=()):
         super().__init__(level, record)
         functools.update_wrapper(self, f, updated=())
-        self.f, self.every_op, self.calls = f, every_op, 0
+        self.f, self.every_op, self.guard, self.calls = f, every_op, guard, 0
         self._static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
         self.rows_known, self._labelled = Rows(), []
         self.trends_seen = wp.Trends() if trends else None
@@ -99,7 +99,7 @@ class Watched(Session):
     def __call__(self, *args, **kwargs):
         if any(isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves((args, kwargs))):
             return self.f(*args, **kwargs)  # inside of somebody's transformation: values are not there yet
-        self.calls += 1
+        self.calls, self.ok = self.calls + 1, True
         recorded = self._record(args, kwargs) if self.recording else None
         out = self.f(*args, **kwargs)
         leaves = jax.tree_util.tree_leaves(out)
@@ -139,7 +139,10 @@ class Watched(Session):
             return
         if not note.made and note.origin["source"] == "given" and note.origin["value"] != "nan":
             return  # an infinity that the program put in
-        self.escaped(note, getattr(self.f, "__name__", "f"))
+        if self.guard:
+            self.refuse(note, getattr(self.f, "__name__", "f"))
+        else:
+            self.escaped(note, getattr(self.f, "__name__", "f"))
 
     def _replay(self, args, kwargs, leaves, bad):
         try:
@@ -185,15 +188,14 @@ def _tensors(leaves):
     return found
 
 
-def watch(f=None, *, data=None, level="escape", record=None, every_op=False, trends=False, static_argnums=()):
+def watch(f=None, **options):
     """w = watch(f), or @watch: w(x) calls f and looks at its results; if one is not finite, f is run again op by op to find who made it.
 
     f may be jitted, a gradient, vmapped, or contain scan, cond and while. data: an array, or a dict of arrays, whose rows are named in reports. level:
     "escape" and "raise" raise NonFiniteError, "warn" warns, "off" only records. record: a file that `wellposed postmortem` reads. every_op: run
-    op by op each time, so that also what is masked later is seen. trends: w.see(parameters, gradients) tells gradients that grow.
+    op by op each time, so that also what is masked later is seen. trends: w.see(parameters, gradients) tells gradients that grow. guard: nothing is
+    raised; w.ok says whether the last call was good, so that the update can be left out.
     """
-    if f is None:
-        return lambda g: watch(g, data=data, level=level, record=record, every_op=every_op, trends=trends, static_argnums=static_argnums)
-    return Watched(f, data=data, level=level, record=record, every_op=every_op, trends=trends, static_argnums=static_argnums)
+    return Watched(f, **options) if f is not None else lambda g: Watched(g, **options)
 
 

@@ -20,12 +20,16 @@ class Callback(keras.callbacks.Callback):
     def __init__(self, *, data=None, guard=False, record=None, trends=False):
         super().__init__()
         self.watch = Watch(data=data, record=record, trends=trends)
-        self.guard, self.refused = guard, 0
+        self.guard = guard
         self._batch, self._before, self._step = None, None, None
 
     @property
     def findings(self):
         return self.watch.findings
+
+    @property
+    def refused(self):
+        return self.watch.refused
 
     def _variables(self):
         optimizer = self.model.optimizer
@@ -86,12 +90,8 @@ class Callback(keras.callbacks.Callback):
             if error is None:
                 error = wp.NonFiniteError(f"the loss of step {_core.current_step()} is {loss}; run again op by op it came out finite (random numbers differ).")
             raise error
-        self.refused += 1
-        text = w.last.text() if w.last is not None else f"the loss was {loss}"
-        w.findings[:] = [f for f in w.findings if f.code != "WP-ESC-001"]
-        w._keep(_core.make_finding({"code": "WP-TRD-005", "op": "fit", "step": _core.current_step(), "advice":
-                                    "Look at the source; the run goes on without this step.", "message":
-                                    f"an update was refused, the weights are as they were. {text}"}))
+        w.findings[:] = [f for f in w.findings if f is not getattr(error, "finding", None)]
+        w.refuse(None, "fit", f"the loss was {loss}")
         w.next_step()
 
     def _see_trends(self):

@@ -36,9 +36,9 @@ _INDEX = re.compile(r"indices\[([\d, ]+)\] = (-?\d+) is not in \[0, (\d+)\)")
 class Watch(Session):
     """with watch() as w: … names the op that made an Inf or NaN when it reaches a gradient, a variable or the result of a tf.function."""
 
-    def __init__(self, model=None, *, data=None, level="escape", record=None, trends=False):
+    def __init__(self, *, data=None, level="escape", record=None, trends=False, guard=False):
         super().__init__(level, record)
-        self.model, self._data = model, data
+        self.guard = guard
         self.trends = wp.Trends() if trends else None
         self.rows_known = Rows()
         self._notes, self._lines, self._busy, self._last = {}, {}, False, None
@@ -223,7 +223,14 @@ class Watch(Session):
             return
         for x in flat(found):
             if is_eager(x) and x.dtype.is_floating and self._bad(x):
-                self.escaped(self.note_of(x), sink)
+                return self._left(self.note_of(x), sink)
+        self.ok = True
+
+    def _left(self, note, sink):
+        if self.guard:
+            self.refuse(note, sink)
+        else:
+            self.escaped(note, sink)
 
     def note_of(self, x):
         note = self._note(x)
@@ -249,7 +256,7 @@ class Watch(Session):
         bad = self._quietly(self._first_bad, outputs)
         if this["recorded"] is not None:
             this["recorded"].done(_tensors(outputs), bad is not None)
-        self._last = this
+        self._last, self.ok = this, bad is None
         if bad is not None:
             self._blame_call(this, bad, None)
         return outputs
@@ -288,7 +295,7 @@ class Watch(Session):
         name = _short(this["name"])
         note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable)
         if note is not None and (note.made or note.origin["value"] == "nan" or variable is not None):
-            self.escaped(note, f"function {name}" if bad is not None else f"a variable of {name}")
+            self._left(note, f"function {name}" if bad is not None else f"a variable of {name}")
 
     def _graph(self, name, inputs):
         """The graph of a function, and the variables that it writes to: (place among the inputs, dtype)."""
@@ -447,11 +454,12 @@ def _tensors(values):
     return found
 
 
-def watch(model=None, *, data=None, level="escape", record=None, trends=False):
+def watch(*, data=None, level="escape", record=None, trends=False, guard=False):
     """with watch() as w: … looks at every eager op, and at results and variables of every tf.function; what is wrong is traced op by op.
 
     data: an array or a dict of arrays whose rows are named in reports. level: "escape" raises NonFiniteError where an Inf or NaN reaches a gradient, the
     result of a tf.function or a variable; "warn" warns; "raise" raises where it is made; "off" only records. record: a file that
-    `wellposed postmortem` reads. For Keras' fit use wellposed.tensorflow.Callback.
+    `wellposed postmortem` reads. trends: w.see(variables, gradients) tells gradients that grow. guard: nothing is raised; w.ok says whether the last
+    gradient or function was good, so that the update can be left out. For Keras' fit use wellposed.tensorflow.Callback.
     """
-    return Watch(model, data=data, level=level, record=record, trends=trends)
+    return Watch(data=data, level=level, record=record, trends=trends, guard=guard)

@@ -6,7 +6,6 @@ import wellposed as wp
 from wellposed import _core
 
 from .. import cuda
-from .._adapters.session import blame_of
 from ._arrays import tensors_in, to_wp
 
 
@@ -16,7 +15,6 @@ class Training:
         if guard and optimizer is None:
             raise wp.ArgumentError("watch: guard=True needs the optimizer whose updates it guards: watch(model, optimizer=…, guard=True).")
         self.trends = wp.Trends() if trends else None
-        self.refused = 0
         self._undo = []
 
     def begin(self):
@@ -91,14 +89,8 @@ class Training:
             found = self._first_bad(optimizer)
             if found is None:
                 return step(*args, **kwargs)
-            w = self.watch
-            self.refused += 1
-            name = w._parameters.get(id(found[0]), "a parameter")
-            w.last = blame_of(w.note_of(found[1], f"gradient of {name}"))
-            w._keep(_core.make_finding({
-                "code": "WP-TRD-005", "op": f"gradient of {name}",
-                "message": f"an update was refused, the weights are as they were. {w.last.text()}",
-                "advice": "Look at the source; the run goes on without this step.", "scope": wp.current_scope(), "step": _core.current_step()}))
+            w, name = self.watch, self.watch._parameters.get(id(found[0]), "a parameter")
+            w.refuse(w.note_of(found[1], f"gradient of {name}"), f"gradient of {name}")
             w.next_step()
             return None
         own = "step" in vars(optimizer)

@@ -285,3 +285,20 @@ def test_functions_that_cannot_be_traced_pass_with_one_note():
 def test_inside_of_transformations_a_watched_function_is_itself():
     w = watch(lambda x: (x**2).sum())
     assert jax.grad(w)(jnp.array([3.0]))[0] == 6.0 and jax.jit(w)(jnp.array([3.0])) == 9.0
+
+
+def test_a_guard_leaves_a_bad_step_out():
+    step = watch(jax.jit(jax.value_and_grad(lambda w, x: jnp.log(x * w).sum())), guard=True)
+    taken = 0
+    with pytest.warns(wp.FindingWarning, match="an update was refused"):
+        for x in (1.0, 0.0, 2.0):
+            step(jnp.array(1.0), jnp.array([x]))
+            taken += step.ok
+    assert taken == 2 and step.refused == 1 and "made -inf" in step.report()
+
+
+def test_primitives_that_nobody_knows_are_run_as_they_are():
+    def f(x):
+        return jax.pure_callback(lambda a: np.log(a - 1), x, x).sum()
+    with np.errstate(all="ignore"):
+        assert "pure_callback[0] made -inf" in report_of(lambda: watch(f)(jnp.ones(3)))

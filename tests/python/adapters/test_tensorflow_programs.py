@@ -323,3 +323,14 @@ def test_errors_of_linear_algebra_are_explained():
     with pytest.raises(tf.errors.InvalidArgumentError) as caught, watch():
         tf.linalg.inv(tf.zeros([2, 2]))
     assert "singular" in "\n".join(caught.value.__notes__)
+
+
+@MODES
+def test_a_guard_leaves_a_bad_step_out(mode):
+    v, taken = tf.Variable(1.0), 0
+    step = mode(gradient_of(lambda x: tf.math.log(x * v), v))
+    with watch(guard=True) as w, pytest.warns(wp.FindingWarning, match="an update was refused"):
+        for x in (1.0, 0.0, 2.0):
+            step(tf.constant(x))
+            taken += w.ok
+    assert taken == 2 and w.refused == 1

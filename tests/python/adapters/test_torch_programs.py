@@ -178,7 +178,7 @@ def test_bad_row(how):
     missing = check(report, op=r"first read by (sub|mean)", scope="scope Regression", line=line_of(Regression.forward), file=__file__,
                     element="column 4", operands="= nan", origin="data row 7311")
     assert not missing, report
-    assert w._training.refused == 1 and all(p.isfinite().all() for p in model.parameters())
+    assert w.refused == 1 and all(p.isfinite().all() for p in model.parameters())
 
 
 # ---- exp overflows for one large logit
