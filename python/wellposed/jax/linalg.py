@@ -105,7 +105,7 @@ for _name in _NAMES:
 
 def vector_norm(x):
     """The 2-norm of a vector, scaled so that nothing overflows; its gradient at 0 is the subgradient 0."""
-    return matrix_norm(jnp.reshape(x, (1, -1)))  # noqa: F821
+    return globals()["matrix_norm"](jnp.reshape(x, (1, -1)))
 
 
 __all__ = [*_NAMES, "STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", "vector_norm"]

@@ -20,3 +20,7 @@ def as_numpy(x):
 def flat(tree):
     """Tensors and variables of a structure, in order."""
     return [x for x in tf.nest.flatten(tree, expand_composites=False) if isinstance(x, (tf.Tensor, tf.Variable))]
+
+
+def is_float(t):
+    return t.dtype.is_floating or t.dtype.is_complex

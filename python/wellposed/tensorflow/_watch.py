@@ -5,7 +5,6 @@ import traceback
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context
 from tensorflow.python.framework import op_callbacks
 
@@ -17,8 +16,8 @@ from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
 from .._adapters.rows import Rows
 from .._adapters.session import Session, blame_of, folder_of, version_guard
-from . import _graph
-from ._arrays import as_numpy, flat, is_eager
+from ._arrays import as_numpy, flat, is_eager, is_float
+from ._calls import Calls, is_users
 
 version_guard("tensorflow", tf.__version__, "2.16", {
     "tensorflow.python.framework.op_callbacks": hasattr(op_callbacks, "add_op_callback"),
@@ -29,11 +28,10 @@ for _module in ("tensorflow", "keras"):
 
 _NO_VALUES = {"Empty", "VarHandleOp", "Placeholder", "ReadVariableOp", "Identity", "Const", "Shape", "EagerPyFunc", "DestroyResourceOp"}
 _MOST_LINES, _MOST_NOTES = 50_000, 512
-_GRAPHS = {}  # what is known of functions, by their names, which are never given twice
 _INDEX = re.compile(r"indices\[([\d, ]+)\] = (-?\d+) is not in \[0, (\d+)\)")
 
 
-class Watch(Session):
+class Watch(Calls, Session):
     """with watch() as w: … names the op that made an Inf or NaN when it reaches a gradient, a variable or the result of a tf.function."""
 
     def __init__(self, *, data=None, level="escape", record=None, trends=False, guard=False):
@@ -94,7 +92,7 @@ class Watch(Session):
                 if len(found):
                     lines.append(f"Source: {name} row {found[0][0]}, column {', '.join(str(i) for i in found[0][1:])} = {value}")
         if lines:
-            place = next((f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in reversed(traceback.extract_tb(trace)) if _is_users(f.filename)), "")
+            place = next((f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in reversed(traceback.extract_tb(trace)) if is_users(f.filename)), "")
             error.add_note("\n".join([f"wellposed: at {place}, step {_core.current_step()}", *("  " + line for line in lines)]))
 
     # ---- rows of data ---------------------------------------------------------------------------------------------------
@@ -151,7 +149,7 @@ class Watch(Session):
                 self._lines[op_type, getattr(inputs[0], "_id", None)] = _core.user_line()
                 if len(self._lines) > _MOST_LINES:
                     self._lines = dict(list(self._lines.items())[_MOST_LINES // 2:])
-            if any(_float(t) and self._bad(t) for t in outputs):
+            if any(is_float(t) and self._bad(t) for t in outputs):
                 self.guarded(self._judge_eager, op_type, inputs, outputs)
         finally:
             self._busy = False
@@ -244,107 +242,6 @@ class Watch(Session):
         """The way back of a tensor's first element that is not finite, or of an error."""
         return wp.blame(x) if isinstance(x, BaseException) else blame_of(self.note_of(x))
 
-    # ---- tf.function ------------------------------------------------------------------------------------------------------
-    def _called(self, call, name, inputs, count):
-        """Results are looked at after the call, the variables that it wrote to when the next call reads them, or at the end."""
-        if self._busy:
-            return call(name, inputs, count)
-        this = self._quietly(self._prepare, name, inputs)
-        outputs = call(name, inputs, count)
-        if this is None:
-            return outputs
-        bad = self._quietly(self._first_bad, outputs)
-        if this["recorded"] is not None:
-            this["recorded"].done(_tensors(outputs), bad is not None)
-        self._last, self.ok = this, bad is None
-        if bad is not None:
-            self._blame_call(this, bad, None)
-        return outputs
-
-    def _quietly(self, function, *arguments):
-        """Calls a function of the adapter without being called back."""
-        ctx = context.context()
-        self._busy = ctx.invoking_op_callbacks = True
-        try:
-            return self.guarded(function, *arguments)
-        finally:
-            self._busy = ctx.invoking_op_callbacks = False
-
-    def _prepare(self, name, inputs):
-        graph, places = self._graph(name, inputs)
-        before = {i: _read(inputs[i], dtype) for i, dtype in places}
-        if self._last is not None:
-            same = self._last["name"] == name and all(self._last["inputs"][i] is inputs[i] for i, _ in places)
-            self._look_back(before if same else None)
-        recorded = _core.Recorded(_short(name), _tensors(inputs)) if self.recording else None
-        return {"name": name, "graph": graph, "places": places, "inputs": inputs, "before": before, "recorded": recorded}
-
-    def _first_bad(self, outputs):
-        return next((t for t in outputs if _float(t) and self._bad(t)), None)
-
-    def _look_back(self, now=None):
-        """Did the last call spoil a variable? now: the values, where they are known."""
-        last, self._last = self._last, None
-        for i, dtype in last["places"]:
-            value = now[i] if now is not None else _read(last["inputs"][i], dtype)
-            if _float(value) and self._bad(value) and not self._bad(last["before"][i]):
-                self._blame_call(last, None, i)
-                return
-
-    def _blame_call(self, this, bad, variable):
-        name = _short(this["name"])
-        note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable)
-        if note is not None and (note.made or note.origin["value"] == "nan" or variable is not None):
-            self._left(note, f"function {name}" if bad is not None else f"a variable of {name}")
-
-    def _graph(self, name, inputs):
-        """The graph of a function, and the variables that it writes to: (place among the inputs, dtype)."""
-        if name not in _GRAPHS:
-            key = name if isinstance(name, str) else name.decode()
-            graph = _traced_graph(key) or _graph.graph_of(key)
-            _GRAPHS[name] = graph, [(i, _dtype_of(inputs[i], graph.inputs[i])) for i in sorted(_graph.written(graph))]
-        return _GRAPHS[name]
-
-    def _replay(self, name, graph, inputs, before, bad, variable):
-        feed, copies = list(inputs), []
-        for i, value in before.items():
-            copies.append(tf.Variable(value, trainable=False))
-            feed[i] = copies[-1].handle
-        first = []
-        forward = _forward_ops(graph)
-
-        def saw(op, ins, outs):
-            if not any((t.dtype.is_floating or t.dtype.is_complex) and self._bad(t) for t in outs):
-                return
-            file, line = _user_line(op)
-            label = op.type
-            if "gradient_tape" in op.name or "gradients" in op.name.split("/")[0]:
-                source = forward(op)
-                label = f"{op.type} in the derivative of {source.type}" if source is not None else f"{op.type} in a derivative"
-                file, line = _user_line(source) if source is not None else (file, line)
-            scope = "/".join(p for p in op.name.split("/")[:-1] if p != "gradient_tape")
-            if runner.turn is not None:
-                scope = f"{scope}/turn {runner.turn}".strip("/")
-            note = self._judge(op.type, label, {"file": file, "line": line, "scope": scope or _short(name), "step": _core.current_step()}, ins, outs)
-            if note is not None:
-                first.append(note)
-        runner = _graph.GraphRunner(saw)
-        outs = runner.run(graph, feed)
-        if bad is not None:
-            for t in outs:
-                if is_eager(t) and (t.dtype.is_floating or t.dtype.is_complex) and self._bad(t):
-                    found = self._note(t)
-                    if found is not None:
-                        return found
-        made = [n for n in first if n.made] or first
-        if made:
-            return made[0]
-        a = as_numpy(bad) if bad is not None else as_numpy(before[variable])
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0]) if bad is not None else ()
-        return Note({"op": f"function {_short(name)}", "element": at, "value": str(a[at]) if bad is not None else "nan"}, None,
-                    {"source": "unknown", "number": id(bad), "value": "nan", "spread": 0, "entry": at,
-                     "missing": "Op by op it came out finite: the function draws random numbers or reads data, which are others the second time."})
-
     # ---- trends -----------------------------------------------------------------------------------------------------------
     def see(self, variables, gradients):
         """Tells the trends of a step. Needs watch(trends=True)."""
@@ -360,80 +257,6 @@ class Watch(Session):
         self.next_step()
 
 
-def _float(t):
-    return t.dtype.is_floating or t.dtype.is_complex
-
-
-def _read(handle, dtype):
-    """The value of a variable, sharing its memory: a later write makes a copy."""
-    return pywrap_tfe.TFE_Py_FastPathExecute(context.context(), "ReadVariableOp", None, handle, "dtype", dtype)
-
-
-def _dtype_of(handle, like):
-    data = next(d for d in (getattr(handle, "_handle_data", None), getattr(like, "_handle_data", None)) if d is not None)
-    return tf.DType(data.shape_and_type[0].dtype)
-
-
-def _short(name):
-    name = name if isinstance(name, str) else name.decode()
-    return name.removeprefix("__inference_").rpartition("_")[0] or name
-
-
-def _traced_graph(name):
-    """The graph as it was traced, which knows its lines: on the stack of the call."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        me = frame.f_locals.get("self") if "self" in frame.f_code.co_varnames else None
-        graph = getattr(me, "graph", None) or getattr(me, "_graph", None)
-        own = getattr(me, "name", None) or getattr(me, "_name", None)
-        own = own.decode() if isinstance(own, bytes) else own
-        if graph is not None and own == name and hasattr(graph, "inputs") and hasattr(graph, "get_operations"):
-            return graph
-        frame = frame.f_back
-    return None
-
-
-_PACKAGES = tuple(folder_of(m) for m in ("tensorflow", "keras") if m in sys.modules and getattr(sys.modules[m], "__file__", None))
-
-
-def _is_users(file):
-    return not file.startswith(_PACKAGES) and not file.startswith(folder_of("wellposed"))
-
-
-def _user_line(op):
-    for frame in reversed(list(op.traceback or [])):
-        if _is_users(frame.filename):
-            return frame.filename, frame.lineno
-    return "", 0
-
-
-def _forward_ops(graph):
-    """Finds the op that a gradient op belongs to: one of the forward pass that has an operand, or a result, in common with it."""
-    users = {}
-    for op in graph.get_operations():
-        if "gradient_tape" in op.name or op.type in ("Identity", "Const", "Shape"):
-            continue
-        for t in [*op.inputs, *op.outputs]:
-            users.setdefault(t.ref(), []).append(op)
-
-    def find(op, depth=3):
-        for t in op.inputs:
-            for u in users.get(t.ref(), []):
-                if u.type + "Grad" == op.type:
-                    return u
-        for t in op.inputs:
-            near = [u for u in users.get(t.ref(), []) if u.type not in ("ReadVariableOp", "Placeholder") and any(t is i for i in u.inputs)]
-            if near and "gradient_tape" not in t.op.name:
-                return near[0]
-        for t in op.inputs:
-            if depth and "gradient_tape" in t.op.name:
-                found = find(t.op, depth - 1)
-                if found is not None:
-                    return found
-        return None
-    return find
-
-
 def _layer_on_stack():
     """Names of the Keras layers that run, the outermost first."""
     keras = sys.modules.get("keras")
@@ -443,15 +266,6 @@ def _layer_on_stack():
             names.append(frame.f_locals["self"].name)
         frame = frame.f_back
     return "/".join(reversed(names))
-
-
-def _tensors(values):
-    found = []
-    for x in values:
-        a = as_numpy(x)
-        if a is not None and len(found) < 3:
-            found.append(wp.asarray(a))
-    return found
 
 
 def watch(*, data=None, level="escape", record=None, trends=False, guard=False):

@@ -3,7 +3,6 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 import wellposed as wp
-from wellposed import _core
 
 from .. import cuda
 from ._arrays import tensors_in, to_wp

@@ -1,7 +1,6 @@
 """wellposed.torch.linalg: values, policies, diagnoses, and derivatives against exact answers."""
 import types
 
-import numpy as np
 import pytest
 import torch
 
