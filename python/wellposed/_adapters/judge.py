@@ -10,10 +10,11 @@ _numbers = itertools.count(1)
 
 class Note:
     """What is known of the non-finite elements of one result: the calls they came through, the newest first, and their source."""
-    __slots__ = ("link", "before", "origin")
+    __slots__ = ("link", "before", "origin", "holder")
 
     def __init__(self, link, before, origin):
         self.link, self.before, self.origin = link, before, origin
+        self.holder = None  # of the memory it is about, for adapters that know results by their memory
 
     @property
     def made(self):

@@ -3,6 +3,7 @@ import types
 
 import numpy as np
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import wellposed as wp
@@ -118,7 +119,7 @@ class Watch(Session):
 
     def _label(self, x, ids, name, lasting=False):
         if reason_hidden(x) is None and x.device.type == "cpu":
-            note = self._watcher.note_of(x)
+            note = self._note(x)
             if note is not None and not note.made:
                 self._watcher.note(x, None)  # it was in the data: told with its row, where it is read
             size = x.element_size()
@@ -236,7 +237,7 @@ class Watch(Session):
             many = list(tensors_in(value))
             for k, x in enumerate(many):
                 name = self._parameters.get(id(x)) or (spec.name if isinstance(value, torch.Tensor) else f"{spec.name}[{k}]")
-                found.append((Operand(name, None if written else as_numpy(x), self._watcher.note_of(x)), x))
+                found.append((Operand(name, None if written else as_numpy(x), self._note(x)), x))
         return found
 
     def _judge(self, function, args, kwargs, out):
@@ -260,9 +261,15 @@ class Watch(Session):
             if note.made and note.before is None and torch._C._current_autograd_node() is None:
                 note.origin["rows"] = self._rests_on(note, array, operands)
             if x is not None and not (not note.made and self.rows_known and self.rows_known.locate(x.data_ptr())):
+                note.holder = StorageWeakRef(x.untyped_storage())
                 self._watcher.note(x, note)  # bad rows of a batch are told where they are read
             newest = note
         return newest
+
+    def _note(self, x):
+        """What is known of the memory of x, if it is still that of the tensor the note was made for."""
+        note = self._watcher.note_of(x)
+        return note if note is None or note.holder is None or not note.holder.expired() else None
 
     def _rests_on(self, note, out, operands):
         """(name, [row]) where the first axis is that of the batch."""
@@ -289,7 +296,7 @@ class Watch(Session):
     # ---- what the user asks -------------------------------------------------------------------------------------------
     def note_of(self, x, name="the tensor"):
         """The note of a tensor that is not finite; without one it was given."""
-        note = self._watcher.note_of(x)
+        note = self._note(x)
         array = as_numpy(x)
         bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0]) if array is not None else ()
         if note is not None:

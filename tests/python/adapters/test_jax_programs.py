@@ -1,8 +1,4 @@
 """The eight buggy programs of examples/crash_hunt, written in JAX, and five healthy models."""
-import os
-import signal
-import subprocess
-import sys
 import textwrap
 
 import jax
@@ -11,7 +7,7 @@ import numpy as np
 import pytest
 
 import wellposed as wp
-from points import check, line_of
+from points import check, killed, line_of
 from wellposed.jax import watch
 
 jax.config.update("jax_enable_x64", True)
@@ -191,12 +187,7 @@ KILLED = textwrap.dedent("""
 
 
 def test_killed_in_training(tmp_path):
-    program, recording = tmp_path / "train.py", tmp_path / "run.wpr"
-    program.write_text(KILLED)
-    done = subprocess.run([sys.executable, program, recording], env=os.environ, check=False)
-    assert done.returncode == -signal.SIGKILL
-    report = wp.postmortem(str(recording)).text(3)
-    line_number = next(i for i, text in enumerate(KILLED.splitlines(), 1) if "# here" in text)
+    report, line_number = killed(KILLED, tmp_path)
     missing = check(report, op="The call in flight\n  <?l", scope=None, line=line_number, file="train.py", element="rows 448 to 511", operands=r"f32 \[64, 16\], 8 sampled in",
                     origin="killed without a word")
     assert not missing, report

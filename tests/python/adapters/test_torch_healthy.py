@@ -3,6 +3,7 @@ import copy
 import io
 import pickle
 
+import numpy
 import pytest
 import torch
 import torch.nn.functional as F
@@ -221,6 +222,14 @@ def test_an_inf_that_in_place_ops_make_is_named():
     with watch(level="raise"), pytest.raises(wp.NonFiniteError) as caught:
         x.mul_(100)
     assert "mul_" in str(caught.value)
+
+
+def test_memory_that_is_used_again_carries_no_blame():
+    with watch() as w:
+        for _ in range(50):  # the allocator gives the same block again
+            torch.log(torch.zeros(1000))
+            fresh = torch.from_numpy(numpy.full(1000, numpy.nan, numpy.float32)).clone()
+            assert w.blame(fresh).source == "given"
 
 
 def test_errors_of_the_model_come_through_unchanged():
