@@ -53,12 +53,39 @@ def torch_step(width, batch, layers=8):
     return model, step
 
 
+def attention_step():
+    """Two layers of causal attention with a mask of −inf, as people write it."""
+    import torch
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+
+    class Attention(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = torch.nn.Linear(256, 768), torch.nn.Linear(256, 256)
+
+        def forward(self, x):
+            q, k, v = (t.reshape(4, 128, 8, 32).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+            scores = (q @ k.mT / 32**0.5).masked_fill(torch.ones(128, 128, dtype=torch.bool).triu(1), float("-inf"))
+            return self.out((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(4, 128, 256))
+    model, x = torch.nn.Sequential(Attention(), Attention()), torch.randn(4, 128, 256)
+    return model, lambda: model(x).square().mean().backward()
+
+
 def torch_rows(rounds):
     import tempfile
     from wellposed.torch import watch
+    model, step = attention_step()
+    with watch(model):
+        for _ in range(4):
+            step()  # a mask is judged three times, then known
+        inside = [timed(step, 4) for _ in range(rounds)]
+    outside = [timed(step, 4) for _ in range(rounds)]
+    middle = statistics.median(inside) / statistics.median(outside)
+    yield "torch, 2 layers of masked attention, 4 × 128 × 256", None, {"ratio": middle, "low": min(inside) / max(outside), "high": max(inside) / min(
+        outside), "off/off": max(outside) / min(outside), "µs off": statistics.median(outside) * 1e6}
     for width, batch, count, goal in ((512, 64, 4, 1.3), (8, 8, 60, 3.0)):
         model, step = torch_step(width, batch)
-        w = watch(model)
 
         def watched():
             with watch(model):
@@ -68,7 +95,6 @@ def torch_rows(rounds):
         def plain():
             for _ in range(count):
                 step()
-        del w
         yield f"torch, {width}×{width} layers, batch {batch}", goal, paired(plain, watched, rounds, 1)
         with tempfile.TemporaryDirectory() as folder:
             def recorded():

@@ -64,7 +64,7 @@ class Watch(Session):
         self._training = Training(self, optimizer, trends, guard)
         self._watcher = _core.Watcher(self._classify, self._slow, self._failed, _sequence, self._look)
         self._mode = _Mode(self._watcher.dispatch)
-        self._parameters, self._wrapped = {}, []
+        self._parameters, self._wrapped, self._masks = {}, [], {}
 
     # ---- the block ----------------------------------------------------------------------------------------------------
     def __enter__(self):
@@ -198,7 +198,19 @@ class Watch(Session):
         array = as_numpy(x)
         return array is not None and array.dtype.kind in "fc" and not np.isfinite(array).all()
 
+    def _is_mask(self, function, out):
+        """A place that has given infinities (a mask of −inf) again and again is not judged each time, as long as there is no NaN."""
+        if not isinstance(out, torch.Tensor) or out.device.type != "cpu" or not out.is_floating_point():
+            return False
+        kept = self._masks.get((function, *_core.user_line()))
+        if kept is None or kept[0] < 3 or torch._C._current_autograd_node() is not None or out.amin().isnan():
+            return False
+        self._watcher.note(out, kept[1])
+        return True
+
     def _slow(self, function, args, kwargs, out):
+        if self._masks and self.guarded(self._is_mask, function, out):
+            return
         note = self.guarded(self._judge, function, args, kwargs or {}, out)  # the mode is off while it is asked
         if note is None or self.level == "off":
             return
@@ -264,6 +276,9 @@ class Watch(Session):
                 note.holder = StorageWeakRef(x.untyped_storage())
                 self._watcher.note(x, note)  # bad rows of a batch are told where they are read
             newest = note
+        if newest is not None and newest.origin["source"] == "given" and newest.origin["value"] != "nan" and "derivative" not in label:
+            key = function, where["file"], where["line"]
+            self._masks[key] = self._masks.get(key, (0,))[0] + 1, newest
         return newest
 
     def _note(self, x):

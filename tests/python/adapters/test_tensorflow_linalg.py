@@ -56,8 +56,6 @@ CHECKED = {
 @pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "function"])
 @pytest.mark.parametrize("name", CHECKED)
 def test_first_and_second_derivatives_agree_with_differences(name, mode):
-    if name == "through_eigh" and mode is tf.function:
-        pytest.skip("f of through_eigh is differentiated by TensorFlow's eager tape; docs/adapters.md says so")
     def f(x):
         return tf.reduce_sum(CHECKED[name]((x + tf.transpose(x)) / 2) ** 2)
     a = spd(3, 1)

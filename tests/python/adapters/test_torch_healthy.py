@@ -224,6 +224,19 @@ def test_an_inf_that_in_place_ops_make_is_named():
     assert "mul_" in str(caught.value)
 
 
+def test_a_mask_is_learned_and_a_nan_in_the_same_place_is_still_found():
+    mask = torch.tensor([0.0, float("-inf")])
+
+    def masked(x):
+        return torch.softmax(x + mask, 0)
+    with watch() as w:
+        for _ in range(10):
+            masked(torch.ones(2)).sum().item()
+        assert w._masks and max(count for count, _ in w._masks.values()) == 3  # judged three times, then known
+        with pytest.raises(wp.NonFiniteError, match="Source: log"):
+            masked(torch.log(torch.tensor([-1.0, 1.0]))).sum().item()
+
+
 def test_memory_that_is_used_again_carries_no_blame():
     with watch() as w:
         for _ in range(50):  # the allocator gives the same block again
