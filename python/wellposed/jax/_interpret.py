@@ -1,17 +1,21 @@
 """Runs a jaxpr op by op, on real values, to see where an Inf or NaN is made. Loops and calls are run whole first, and entered only if they go wrong."""
 import re
+import types
 
 import jax
 import numpy as np
+from jax._src import core as jax_core
 from jax._src import source_info_util
 from jax.extend import core as extend
 
 from .._adapters.judge import Operand, judge
 from .._adapters.ops import kind_of
+from .._adapters.session import folder_of
 
 Literal = getattr(extend, "Literal", None) or jax.core.Literal
 _TRANSFORMS = re.compile(r"\b(?:jvp|transpose|vmap|remat|checkpoint|rematted_computation|jit|pjit)\(|\)")
 _MOST_TURNS = 100_000
+_OWN = folder_of("wellposed")
 
 
 def array_of(x):
@@ -142,8 +146,8 @@ class Interpreter:
 
     # ---- one op ---------------------------------------------------------------------------------------------------------
     def line(self, eqn):
-        frame = source_info_util.user_frame(eqn.source_info.traceback)
-        return (frame.file_name, frame.start_line) if frame is not None else self.outer
+        frames = source_info_util.user_frames(eqn.source_info.traceback)
+        return next(((f.file_name, f.start_line) for f in frames if not f.file_name.startswith(_OWN)), self.outer)
 
     def where(self, eqn, stack):
         file, line = self.line(eqn)
@@ -177,3 +181,33 @@ class Interpreter:
                 self.session.explain_gather(eqn, values, told)
             told.origin.setdefault("rows", self.session.rests_on(told, out))
         return told
+
+
+class EagerRun(Interpreter):
+    """Runs a function that cannot be traced, without jit, and sees the ops where JAX evaluates them."""
+
+    def of(self, f, args, kwargs):
+        """Notes of the results, in the order of their leaves."""
+        known, plain = {}, jax_core.EvalTrace.process_primitive
+
+        def process(trace, primitive, args, params):
+            out = plain(trace, primitive, args, params)
+            outs = list(out) if primitive.multiple_results else [out]
+            if any(hasattr(x, "dtype") and is_bad(x) for x in outs) and not hasattr(self, "inside"):
+                self.inside = True
+                try:
+                    eqn = types.SimpleNamespace(primitive=primitive, params=params, source_info=source_info_util.current())
+                    notes = [known.get(id(x), (None, None))[1] for x in args]
+                    for x in outs:
+                        if is_bad(x):
+                            known[id(x)] = x, self.judge(eqn, list(args), notes, x, str(eqn.source_info.name_stack))
+                finally:
+                    del self.inside
+            return out
+        jax_core.EvalTrace.process_primitive = process
+        try:
+            with jax.disable_jit():
+                out = f(*args, **kwargs)
+        finally:
+            jax_core.EvalTrace.process_primitive = plain
+        return [known.get(id(x), (None, None))[1] for x in jax.tree_util.tree_leaves(out)]

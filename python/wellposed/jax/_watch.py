@@ -3,6 +3,7 @@ import functools
 
 import jax
 import numpy as np
+from jax._src import core as jax_core
 from jax._src import source_info_util
 
 import wellposed as wp
@@ -11,11 +12,12 @@ from wellposed import _core
 from .._adapters.judge import Note
 from .._adapters.rows import Rows
 from .._adapters.session import Session, folder_of, version_guard
-from ._interpret import Interpreter, array_of, is_bad
+from ._interpret import EagerRun, Interpreter, array_of, is_bad
 
 version_guard("jax", jax.__version__, "0.4.31", {
     "jax.make_jaxpr": hasattr(jax, "make_jaxpr"), "jax.ffi": hasattr(jax, "ffi"),
-    "jax._src.source_info_util.user_frame": hasattr(source_info_util, "user_frame")})
+    "jax._src.source_info_util.user_frames": hasattr(source_info_util, "user_frames"),
+    "jax._src.core.EvalTrace.process_primitive": hasattr(getattr(jax_core, "EvalTrace", None), "process_primitive")})
 _core.pass_over(folder_of("jax"))
 
 
@@ -149,11 +151,16 @@ class Watched(Session):
             closed = jax.make_jaxpr(lambda *a: self.f(*a, **kwargs), static_argnums=self._static)(*args)
         except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
                 jax.errors.NonConcreteBooleanIndexError) as error:
-            self.pass_by(f"f cannot be traced ({type(error).__name__}): only its results are looked at.",
+            self.pass_by(f"f cannot be traced ({type(error).__name__}): it is run again without jit.",
                          "Control flow that depends on values belongs into jax.lax.cond, scan or while_loop.")
-            return None
+            return self._chosen(EagerRun(self, self.entrance).of(self.f, args, kwargs), leaves, bad)
         flat = jax.tree_util.tree_leaves([a for i, a in enumerate(args) if i not in self._static])
         _, notes = Interpreter(self, self.entrance).run(closed.jaxpr, closed.consts, flat, [None] * len(flat))
+        return self._chosen(notes, leaves, bad)
+
+    @staticmethod
+    def _chosen(notes, leaves, bad):
+        """The note of the result that is wrong; of any, if none was asked for or it went through as it was."""
         if bad is None:
             return next((n for n in notes if n is not None), None)
         found = notes[bad] if bad < len(notes) else None

@@ -264,13 +264,21 @@ def test_custom_rules_are_entered():
     assert "div" in report_of(lambda: watch(jax.grad(lambda x: (f(x) * 0).sum()))(jnp.array([0.0]))).partition("Source:")[2]
 
 
-def test_functions_that_cannot_be_traced_pass_with_one_note():
-    def f(x):
-        return jnp.log(x) if x[0] >= 0 else x
-    w = watch(f, level="warn")
-    with pytest.warns(wp.NonFiniteWarning):
-        w(jnp.zeros(1))
-    assert [f.code for f in w.findings if f.severity == "note"] == ["WP-ADP-001"]
+def untraceable(x):
+    y = jnp.sqrt(x) if x[0] >= 0 else x
+    return jnp.where(y > 5, y, jnp.log(y))  # here
+
+
+def test_functions_that_cannot_be_traced_are_run_without_jit():
+    for f in (untraceable, jax.grad(lambda x: untraceable(x).sum())):
+        w = watch(f)
+        report = report_of(lambda: w(jnp.array([1.0, 0.0])))
+        assert [f.code for f in w.findings if f.severity == "note"] == ["WP-ADP-001"]
+        if f is untraceable:
+            missing = check(report, op=r"Source: log\[", scope=None, line=line_of(untraceable), file=__file__, element=r"log\[1\]", operands=r"x\[1\] = 0", origin="made -inf")
+            assert not missing, report
+        else:
+            assert "Source: div in a derivative[1] made inf of x1[1] = 1, x2[1] = 0" in report and f":{line_of(untraceable)}" in report, report
 
 
 def test_inside_of_transformations_a_watched_function_is_itself():
