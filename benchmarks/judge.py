@@ -25,6 +25,8 @@ HERE = pathlib.Path(__file__).parent
 REFERENCES = {"copy": 2, "read": 1}  # measured by our worker; streams per element
 OWN = {"plain_solve", "chain", "tape.svd_loss"}  # of ours too: what an op costs on top of it
 ITEM = {"f32": 4, "f64": 8}
+FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow")  # "best" is the fastest of them
+NATIVE = ("eigen", "lapack")  # C++ (native_peers.cpp): matrices one by one
 
 
 # ---- a peer: the same protocol as worker.cpp ---------------------------------------------------------------------------
@@ -37,7 +39,9 @@ def peer_call(name, op, dtype, shape):
     x, y = (rng.uniform(0.1, 1, shape).astype({"f32": "float32", "f64": "float64"}[dtype]) for _ in range(2))
     function = op.removeprefix("linalg.")
     if op in ("cholesky_factor", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"):
-        x = (x + x.T) / 2 + shape[0] * np.eye(shape[0], dtype=x.dtype)
+        x = (x + x.swapaxes(-1, -2)) / 2 + shape[-1] * np.eye(shape[-1], dtype=x.dtype)
+    if op.startswith("linalg.") and len(shape) > 2:
+        return small_matrices(name, function, x, y)
     if name == "numpy":
         if op.startswith("linalg."):
             f, more = getattr(np.linalg, function), (y[0],) if function == "solve" else ()
@@ -63,6 +67,34 @@ def peer_call(name, op, dtype, shape):
              "all_finite": lambda: torch.isfinite(a).all(), "matmul": lambda: a @ b, "softmax": lambda: torch.softmax(a, -1),
              "+": lambda: a + b, "add": lambda: torch.add(a, b), "multiply": lambda: torch.mul(a, b)}
     return calls.get(op) or (lambda f=getattr(torch, op): f(a))
+
+
+def small_matrices(name, function, x, y):
+    """A function of a stack of matrices; solve has one right-hand side per matrix."""
+    b = y[..., :1].copy()
+    if name == "numpy":
+        import numpy as np
+        f, more = getattr(np.linalg, function), (b,) if function == "solve" else ()
+        return lambda: f(x, *more)
+    if name == "tensorflow":
+        import tensorflow as tf
+        a, b = tf.constant(x), tf.constant(b)
+        calls = {"solve": lambda: tf.linalg.solve(a, b), "svdvals": lambda: tf.linalg.svd(a, compute_uv=False),
+                 "eigvalsh": lambda: tf.linalg.eigvalsh(a)}
+        return calls.get(function) or (lambda f=getattr(tf.linalg, function): f(a))
+    if name == "jax":
+        import jax
+        jax.config.update("jax_enable_x64", True)
+        import jax.numpy as jnp
+        a, b = jnp.asarray(x), jnp.asarray(b)
+        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False)}.get(function) or getattr(jnp.linalg, function)
+        f, arguments = jax.jit(plain), (a, b) if function == "solve" else (a,)
+        return lambda: jax.block_until_ready(f(*arguments))
+    import torch
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    a, b = torch.from_numpy(x), torch.from_numpy(b)
+    f, more = getattr(torch.linalg, function), (b,) if function == "solve" else ()
+    return lambda: f(a, *more)
 
 
 def serve_peer(name):
@@ -166,7 +198,7 @@ def compare(case, times):
             continue
         scale = case["streams"] / REFERENCES[name] if name in REFERENCES else 1
         result["A/A" if name == "again" else name] = judged([scale * t / o for t, o in zip(theirs, times["ours"])])
-    peers = [n for n in ("numpy", "torch", "jax", "tensorflow") if n in times]
+    peers = [n for n in FRAMEWORKS if n in times]
     if peers:  # by its median: the least of each round would be below both of two equal, noisy peers
         result["best"] = result[min(peers, key=lambda n: statistics.median(times[n]))]
     return result
@@ -210,7 +242,7 @@ def rate(case, ns):
     return text + (f", {case['streams'] * elements * ITEM[case['dtype']] / ns:.1f} GB/s" if case["streams"] else "")
 
 
-def verdict(group, case, ours, result):
+def verdict(group, case, ours, result, threads):
     goals, limit, cost, extra = group.get("goal"), group.get("limit_ns"), group.get("cost"), group.get("extra")
     if cost:  # on top of the first of `against`
         share, most = 1 / result[case["against"][0]]["ratio"] - 1, cost[case["op"]][case["shape"]]
@@ -221,6 +253,9 @@ def verdict(group, case, ours, result):
     if limit:
         return f"{'met' if ours <= limit[case['checks']] else 'missed'} (≤ {limit[case['checks']]} ns)"
     goals = goals if isinstance(goals, list) else [goals] if goals else []
+    goals = [g for g in goals if case["op"].removeprefix("linalg.") in g.get("ops", case["op"].removeprefix("linalg."))
+             and case["shape"].split("x", 1)[1:] in ([], [g.get("size", case["shape"].split("x", 1)[-1])])
+             and case["dtype"] == g.get("dtype", case["dtype"]) and threads == g.get("threads", threads)]
     return ", ".join(f"{'met' if result[g['of']]['ratio'] >= g['ratio'] else 'missed'} (≥ {g['ratio']} of {g['of']})"
                      for g in goals if g["of"] in result)
 
@@ -240,7 +275,7 @@ def run_case(group, case, threads, workers, options):
         print(label + "missing: not in the op table", flush=True)
         return {**row, "missing": True}
     ours, result = statistics.median(times["ours"]), compare(case, times)
-    row |= {"ns": ours, "ratios": result, "goal": verdict(group, case, ours, result)}
+    row |= {"ns": ours, "ratios": result, "goal": verdict(group, case, ours, result, threads)}
     if group.get("instructions"):
         row["instructions"] = instructions(options.worker, case, threads)
     shown = "  ".join(f"{n} {show(result[n])}" for n in [*case["against"], "A/A"] if n in result)
@@ -252,7 +287,8 @@ def run_case(group, case, threads, workers, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worker", required=True, help="the executable wp_bench")
-    parser.add_argument("--peers", default="numpy,torch", help="those whose packages are installed, of numpy, torch and tensorflow")
+    parser.add_argument("--native", help="the executable wp_bench_native")
+    parser.add_argument("--peers", default="numpy,torch", help="those that are installed, of numpy, torch, tensorflow, jax, eigen and lapack")
     parser.add_argument("--only", default="", help="groups whose title, or ops whose name contains this")
     parser.add_argument("--threads", type=int, nargs="*", help="only these numbers of threads")
     parser.add_argument("--rounds", type=int, default=24)
@@ -276,7 +312,9 @@ def main():
         use = set(cores[-threads:])
         workers = {n: Worker([options.worker], threads, use) for n in ("ours", "again")}
         for name in filter(None, options.peers.split(",")):
-            workers[name] = Worker([sys.executable, __file__, "--peer", name], threads, use)
+            if any(name in c["against"] for _, t, c in todo if t == threads):
+                command = [options.native, name] if name in NATIVE else [sys.executable, __file__, "--peer", name]
+                workers[name] = Worker(command, threads, use)
         print(f"\n{threads} thread{'s' if threads > 1 else ''}: " + "; ".join(w.about for n, w in workers.items() if n != "again"))
         report["workers"] = {n: w.about for n, w in workers.items()}
         title = None

@@ -152,7 +152,9 @@ std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::
   for (const wp::AttrSpec& spec : op->attrs)
     attrs.push_back((rcond || refined) && spec.name == "refine" ? wp::Attr(refined) : default_of(spec));
   const std::size_t count = op->params.size();
-  const wp::Tensor b = op->name == "solve" ? operand(dtype, {shape.back()}, 3) : y;
+  wp::Dims right = shape;  // one right-hand side per matrix
+  right.back() = 1;
+  const wp::Tensor b = op->name != "solve" ? y : operand(dtype, shape.size() > 2 ? right : wp::Dims{shape.back()}, 3);
   return [x, b, op, attrs, count] {
     const wp::Tensor* const in[] = {&x, &b};
     (void)wp::call(*op, wp::Inputs(in, count), attrs, {});

@@ -2,7 +2,7 @@
 set(WP_LAYER_OBJECTS "")
 function(wp_layer name)
   file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
-  file(GLOB rooms CONFIGURE_DEPENDS src/${name}/rooms/*.cpp src/${name}/api/*.cpp)
+  file(GLOB rooms CONFIGURE_DEPENDS src/${name}/rooms/*.cpp src/${name}/api/*.cpp src/${name}/batched/*.cpp)
   add_library(wp_${name} OBJECT ${sources} ${rooms} ${ARGN})
   target_include_directories(wp_${name} PRIVATE include src)
   target_compile_options(wp_${name} PRIVATE ${WP_WARNINGS} -fvisibility=hidden -fvisibility-inlines-hidden)

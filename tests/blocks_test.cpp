@@ -69,4 +69,56 @@ TEST_F(BlocksOfFiles, OfATableAreItsColumnsOrTheMatrix) {
   EXPECT_EQ(all(*readers[0], 0, 2).size(), 8U);
 }
 
+TEST_F(BlocksOfFiles, AreWhatARowReaderGives) {
+  const Tensor t = wp::reshape(wp::arange(70.0), {10, 7});
+  wp::save(path("t.npy"), t);
+  wp::save(path("t.csv"), t);
+  wp::save(path("t.bin"), t);
+  for (const bool compress : {false, true})
+    wp::save_all(path(compress ? "p.npz" : "s.npz"), {{"t", t}, {"u", Tensor{1}}}, {.compress = compress});
+  const auto all = [&](const char* file, std::int64_t limit, const wp::LoadOptions& options) {
+    wp::RowReader reader(path(file), options);
+    std::vector<double> out;
+    while (const std::optional<Tensor> block = reader.next(limit)) {
+      EXPECT_LE(block->shape(0), limit ? limit : 10);
+      EXPECT_EQ(block->shape(1), 7);
+      for (const double v : block->to_vector<double>()) out.push_back(v);
+      EXPECT_EQ(reader.row(), static_cast<std::int64_t>(out.size()) / 7);
+    }
+    EXPECT_EQ(reader.rows(), 10);
+    EXPECT_FALSE(reader.next(limit)) << "the end stays the end";
+    return out;
+  };
+  for (const std::int64_t limit : {0, 1, 3, 100}) {
+    EXPECT_EQ(all("t.npy", limit, {}), t.to_vector<double>());
+    EXPECT_EQ(all("t.csv", limit, {}), t.to_vector<double>());
+    EXPECT_EQ(all("t.bin", limit, {.dtype = wp::f64, .shape = Dims{-1, 7}}), t.to_vector<double>());
+    EXPECT_EQ(all("s.npz", limit, {.names = {"t"}}), t.to_vector<double>());
+    EXPECT_EQ(all("p.npz", limit, {.names = {"t"}}), t.to_vector<double>());
+  }
+}
+
+TEST_F(BlocksOfFiles, OfARowReaderAreOfOneArrayAndWrongWhereTheFileIs) {
+  wp::save_all(path("two.npz"), {{"a", Tensor{1, 2}}, {"b", Tensor{3}}});
+  try {
+    wp::RowReader reader(path("two.npz"));
+    FAIL() << "which one?";
+  } catch (const wp::ArgumentError& e) {
+    EXPECT_SAYS(std::string(e.what()), "holds several arrays: 'a', 'b'");
+    EXPECT_SAYS(std::string(e.what()), "blocks_test.cpp");
+  }
+  write("s.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n");
+  EXPECT_THROW(wp::RowReader(path("s.mtx")), wp::ArgumentError);
+  EXPECT_THROW(wp::RowReader(path("none.npy")), wp::FileError);
+  EXPECT_THROW(wp::RowReader(write("t.npy", "x")), wp::FormatError);
+  write("late.csv", "1,2\n3,4\n5,x\n");
+  const auto read_all = [&] {
+    for (wp::RowReader late(path("late.csv")); late.next(1);) {
+    }
+  };
+  EXPECT_THROW(read_all(), wp::FormatError);
+  wp::save(path("good.npy"), Tensor{1, 2});
+  EXPECT_THROW(wp::RowReader(path("good.npy")).next(-1), wp::ArgumentError);
+}
+
 }  // namespace

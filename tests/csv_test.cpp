@@ -123,6 +123,22 @@ TEST_F(Csv, GivesEachColumnItsOwnDtype) {
   }
 }
 
+TEST_F(Csv, RefusesTwoColumnsOfOneNameWhereNamesAreUsed) {
+  write("t.csv", "a,b,a\n1,2,3\n");
+  const auto why = [&](const wp::LoadOptions& options) -> std::string {
+    try {
+      (void)wp::load_all(path("t.csv"), options);
+    } catch (const wp::FormatError& e) {
+      return e.what();
+    }
+    return "no exception";
+  };
+  EXPECT_SAYS(why({}), "t.csv' at byte 0: two columns have the name 'a'");
+  EXPECT_SAYS(why({.names = {"a"}}), "two columns");
+  EXPECT_EQ(wp::load_all(path("t.csv"), {.names = {"b"}}).size(), 1U);
+  EXPECT_EQ(wp::load(path("t.csv")).to_vector<int>(), (std::vector<int>{1, 2, 3}));
+}
+
 TEST_F(Csv, ReadsColumnsBackThatItWrote) {
   const wp::NamedTensors columns{
       {"a b", Tensor{1, -2}}, {"x", Tensor{0.1, 1e300}}, {"ok", Tensor::from(std::vector<std::uint8_t>{1, 0}, {2})}};

@@ -19,7 +19,7 @@ std::function<void()> read(const char* text) {
 const Rows& of_data() {
   static const Tensor v{1.0, 2.0}, m{{1.0, 2.0}, {2.0, 5.0}};
   static const Rows all{
-      {"WP-SCM-001", read("[tensor]\n"), read("version = 1\n[tensor]\n")},
+      {"WP-SCM-001", read("version = 9\n[tensor]\n"), read("[tensor]\n")},
       {"WP-SCM-002", read("version = 1\n[tensor]\nrnage = [0, 1]\n"),
        read("version = 1\n[tensor]\nrange = [0, 1]\n")},
       {"WP-SCM-003", read("version = 1\n[tensor]\nrange = [1, 0]\n"),

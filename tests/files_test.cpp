@@ -1,9 +1,14 @@
 #include "files.hpp"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include <csignal>
 #include <limits>
+#include <set>
 #include <thread>
+
+#include "long_tests.hpp"
 
 namespace {
 
@@ -43,6 +48,30 @@ TEST_F(Files, SaysWhyAFileCannotBeOpenedOrWritten) {
   EXPECT_THROW(wp::save(path("t.npy"), Tensor()), wp::ArgumentError);
   EXPECT_SAYS(message(write("t.xyz", "hello")), "does not end in one of .npy, .npz, .safetensors, .mtx, .csv");
   EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(Files, IsTheOldOrTheNewOneAfterAKillAtAnyMoment) {
+  const std::size_t size = 1 << 18;
+  const auto of = [&](float v) {
+    return Tensor::from(std::vector<float>(size, v), {static_cast<std::int64_t>(size)});
+  };
+  wp::save(path("t.npy"), of(0));
+  std::set<float> seen;
+  for (int k = 0; k < (long_tests() ? 200 : 12); ++k) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+      for (float v = 1;; ++v) wp::save(path("t.npy"), of(v));
+    usleep(static_cast<useconds_t>(3000 + 1700 * (k % 12)));
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    const std::vector<float> v = wp::load(path("t.npy"), {.copy = true}).to_vector<float>();
+    ASSERT_EQ(v.size(), size);
+    EXPECT_TRUE(std::all_of(v.begin(), v.end(), [&](float x) { return x == v[0]; })) << k;
+    seen.insert(v[0]);
+  }
+  EXPECT_GT(seen.size(), 1U) << "no save came to its end";
 }
 
 TEST_F(Files, SaysThatADiskIsFull) {

@@ -52,15 +52,20 @@ TEST(Memory, RefusesMoreThanTheMachineHasBeforeMappingAnything) {
   EXPECT_EQ(memory::stats().live, live);
 }
 
-TEST(Memory, NamesTheLargestLiveBlocksWhenItRefuses) {
+TEST(Memory, NamesTheLargestLiveTensorsByScopeAndLineWhenItRefusesAndGoesOn) {
   const scope here("model/layer7");
-  const Tensor big = Tensor::adopt(detail::make_node(f64, {1 << 20}));
+  const Tensor big = ones({3 << 20});
+  const std::string line = "memory_test.cpp:" + std::to_string(__LINE__ - 1);
   try {
-    memory::allocate(std::size_t{1} << 50);
+    (void)ones({std::int64_t{1} << 40});
     FAIL();
   } catch (const OutOfMemory& e) {
-    EXPECT_NE(std::string(e.what()).find("model/layer7"), std::string::npos) << e.what();
+    const std::string words = e.what();
+    EXPECT_NE(words.find("asked for 8.0 TiB (8796093022208 bytes)"), std::string::npos) << words;
+    EXPECT_NE(words.find("bytes) are available"), std::string::npos) << words;
+    EXPECT_NE(words.find("24 MiB by ones at " + line + " in model/layer7"), std::string::npos) << words;
   }
+  EXPECT_EQ(sum(big).item<double>(), 3 << 20);
 }
 
 TEST(Memory, SurvivesBlocksReleasedByOtherThreads) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "findings.hpp"
+#include "small_files.hpp"
 
 namespace wp::triggers {
 namespace {
@@ -52,6 +53,17 @@ void train_on(double value) {
   on_finding(loud);
 }
 
+void keep_checkpoint(rlim_t most) {
+  const tests::Folder folder;
+  const tests::SmallFiles full(most);
+  nn::Model model;
+  nn::Optimizer optimizer = nn::sgd();
+  nn::Trainer trainer(model, optimizer,
+                      [](nn::Pass& pass, const Batch& b) { return mean(square(nn::dense(pass, b.only(), 1))); },
+                      {.checkpoint = folder.path() + "/run.safetensors", .progress = false});
+  (void)trainer.fit(Dataset({{"x", ones({4, 2})}}));
+}
+
 }  // namespace
 
 const Rows& of_models() {
@@ -67,6 +79,7 @@ const Rows& of_models() {
        },
        [] { use(nn::mse(ones({4}), ones({4}))); }},
       {"WP-NNM-007", [] { train_on(std::numeric_limits<double>::quiet_NaN()); }, [] { train_on(1); }},
+      {"WP-NNM-008", [] { keep_checkpoint(10); }, [] { keep_checkpoint(RLIM_INFINITY); }},
   };
   return all;
 }

@@ -3,9 +3,13 @@
 medians of paired ratios of processor time (what other programs take does not count).
 
     PYTHONPATH=build/release/python .bench-venv/bin/python benchmarks/python/calls.py [--json FILE]
+
+With build/release/bin/wp_bench beside the package, large arrays are compared with the same calls from C++ too.
 """
 import argparse
 import json
+import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -41,6 +45,32 @@ def compare(name, ours, peers, number, rows):
         row[p] = round(statistics.median(a / b for a, b in zip(times["ours"], times[p])), 3)
     rows.append(row)
     print("  ".join(f"{k} {v}" for k, v in row.items()), flush=True)
+
+
+class FromCpp:
+    """The same ops called by a C++ program that stays warm: wp_bench answers with nanoseconds of processor time per call."""
+
+    def __init__(self):
+        program = pathlib.Path(wp.__file__).absolute().parents[2] / "bin" / "wp_bench"
+        self.process = None
+        if program.exists():
+            self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                            env={**os.environ, "WELLPOSED_THREADS": "1", "BENCH_CPU_TIME": "1"})
+            self.process.stdout.readline()
+
+    def ask(self, op, shape):
+        self.process.stdin.write(f"{op} f64 {shape} escape 30\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def compare(self, name, ours, op, shape, number, rows):
+        ratios, times = [], []
+        for _ in range(ROUNDS):
+            cpp, python, again = self.ask(op, shape), timed(ours, number), self.ask(op, shape)
+            ratios.append(2 * python / (cpp + again))
+            times.append(python)
+        rows.append({"case": name, "ns": round(statistics.median(times)), "cpp": round(statistics.median(ratios), 3)})
+        print("  ".join(f"{k} {v}" for k, v in rows[-1].items()), flush=True)
 
 
 def tape_chain():
@@ -87,6 +117,12 @@ def main():
     big = np.random.default_rng(0).normal(size=1_000_000)
     BIG, TBIG = wp.asarray(big, copy=True), torch.tensor(big)
     compare("exp, 10^6", lambda: wp.exp(BIG), {"numpy": lambda: np.exp(big), "torch": lambda: torch.exp(TBIG)}, 10, rows)
+    cpp = FromCpp()
+    if cpp.process:
+        positive, square = wp.asarray(np.random.default_rng(0).uniform(0.1, 1, 1_000_000)), wp.asarray(np.random.default_rng(0).uniform(0.1, 1, (512, 512)))
+        cpp.compare("exp, 10^6, beside C++", lambda: wp.exp(positive), "exp", "1000000", 10, rows)
+        cpp.compare("sum, 10^6, beside C++", lambda: wp.sum(positive), "sum", "1000000", 10, rows)
+        cpp.compare("matmul, 512 x 512, beside C++", lambda: square @ square, "matmul", "512x512", 5, rows)
     rows.append({"case": "import wellposed", "ms": round(import_ms(), 1)})
     print(f"import wellposed {rows[-1]['ms']} ms")
     if options.json:

@@ -47,12 +47,13 @@ int main() {
 
   // 2. Are the factors different things? The diagnosis of their covariance says which are not.
   wp::SummaryWriter log("runs/risk");
-  log.text("validation", report.text(), {.step = 0});
+  log.text("findings/validation", report.text(), {.step = 0});
   const wp::Tensor covariance = linalg::covariance(data[0].second);
   const auto [inverse, diagnosis] = linalg::diagnosed::inv(covariance, {.names = kFactors});
-  std::cout << diagnosis[0].message << "\n";
+  const std::string words = "the covariance of the factors " + diagnosis[0].message;
+  std::cout << words << "\n";
   log.diagnosis("factors", diagnosis, {.step = 0});
-  log.text("diagnosis", diagnosis[0].message, {.step = 0});
+  log.text("findings/diagnosis", words, {.step = 0});
   log.close();
   data[0].second = data[0].second[{wp::slice(), wp::slice(0, 4)}];  // without growth
   std::printf("without growth: condition %.1f\n",

@@ -31,6 +31,7 @@ struct DatasetOptions {
   bool drop_last = false;  // the last batch of an epoch if it is smaller
   int prefetch = 2;        // batches made ahead by a thread of its own; 0: none
   std::optional<Schema> schema = std::nullopt;  // checked once, before the first batch: ValidationError
+  std::vector<std::string> columns = {};  // of tables in files: only these are read, others may hold text; none: all
 };
 
 namespace detail {

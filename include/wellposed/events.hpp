@@ -43,7 +43,8 @@ struct Events {
 };
 
 // By run: the folders below `path` that hold event files (names that contain "tfevents"), or one file, whose run is
-// "". Throws FileError if there is none, FormatError for a file that holds no record at all.
+// "". Throws FileError if there is none, FormatError if none holds a whole record; a bad file among good ones is
+// damage.
 std::map<std::string, Events> read_events(const std::string& path);
 
 // One HTML page without scripts or anything loaded from elsewhere: curves of all runs, ridgelines of histograms over

@@ -1,5 +1,6 @@
 // Generated from the op table by tools/generate.py; edit the room, not this file.
 #pragma once
+#include "wellposed/ops/fourier_transform.hpp"
 #include "wellposed/ops/activation.hpp"
 #include "wellposed/ops/creation.hpp"
 #include "wellposed/ops/data_type.hpp"

@@ -8,7 +8,8 @@ namespace [[gnu::visibility("default")]] wp {
 namespace plot {
 
 struct Series {
-  enum class Mark : char { points, line, bars } mark = Mark::points;
+  // ridge: a line that hides what was drawn before it, down to its first y.
+  enum class Mark : char { points, line, bars, ridge } mark = Mark::points;
   std::string name;
   std::vector<double> x, y;
 };

@@ -1,6 +1,7 @@
 // Where digits are lost: the traced calls again in about 32 digits, and the ops ranked by how much they lost.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wellposed/error.hpp"
@@ -27,8 +28,13 @@ struct Replay {
   std::string json() const;
 };
 
+struct ReplayOptions {
+  std::string_view precision = "double-double";  // or "f64": faster, and enough for programs in f32
+};
+
 // The calls in the innermost Trace, from its tensors that no kept call made. Arithmetic, sums, products of matrices
-// and the usual functions are computed in double-double (106 bits), everything else in f64.
-Replay replay(std::source_location where = std::source_location::current());
+// and the usual functions are computed in double-double (106 bits), everything else in f64; with precision = "f64"
+// all of them in f64.
+Replay replay(const ReplayOptions& options = {}, std::source_location where = std::source_location::current());
 
 }  // namespace gnu::visibility("default")]]wp

@@ -70,6 +70,7 @@ struct Node {
   bool weak = false;       // made from a C++ or Python scalar
   bool borrowed = false;   // memory of somebody else
   bool labelled = false;   // has a name, or named rows
+  std::uint8_t seen = 0;   // the flight recorder's thread that knows its elements; 0: none
   std::int64_t size = 1;   // number of elements
   char* data = nullptr;
   Node* owner = nullptr;             // for a view: the node whose memory it shows

@@ -4,11 +4,14 @@
 //   }, {.epochs = 20, .checkpoint = "run.safetensors", .summaries = "runs/1", .watch_every = 10});
 //   trainer.fit(train, validation);
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,10 +41,13 @@ struct TrainerOptions {
   // batch is left out, the weights stay as they were, and WP-TRD-005 tells the same.
   std::string nonfinite = "stop";
 
-  std::string checkpoint = {};        // a .safetensors file; fit goes on from it if it is there
+  // A .safetensors file; fit goes on from it if it is there. One that cannot be written (a full disk) is told by
+  // WP-NNM-008, and training goes on.
+  std::string checkpoint = {};
   std::int64_t checkpoint_every = 0;  // steps; 0: at the end of every epoch
 
-  std::string summaries = {};    // a folder for event files
+  // A folder for event files. Findings that are told during fit, and what stops it, are texts there ("findings").
+  std::string summaries = {};
   std::int64_t log_every = 1;    // steps: loss, learning rate, and what the model gives to summary::histogram, …
   std::int64_t watch_every = 0;  // steps: activations, weights and gradients of the whole model; 0: never
   std::int64_t watch_values = 2048;  // of each tensor that are counted, evenly spaced
@@ -105,6 +111,8 @@ class Trainer {
  private:
   void update(const Batch& batch);
   void rehearse(const Batch& batch, const random::State& begin) const;
+  void log_finding(const Finding& finding);
+  void keep_checkpoint();
   void log_step(const std::vector<Tensor>& gradients, const Pass& pass, double rate);
   void see_trends(const std::vector<Parameter>& before, const std::vector<Tensor>& gradients, const Pass& pass);
   bool run_epoch(const Dataset& data, Progress* progress);
@@ -136,6 +144,11 @@ class Trainer {
   } at_;
   NamedTensors best_;  // parameters of the best epoch
   double last_loss_ = 0;
+  // Findings are told by any thread, the log's writer among them.
+  std::mutex logging_;
+  std::set<std::string> logged_;            // "code op place": each once
+  std::atomic<std::int64_t> logged_at_{0};  // the step
+  bool told_checkpoint_ = false;            // that it cannot be written
 };
 
 }  // namespace nn

@@ -72,10 +72,11 @@ class ValidationError : public Error {
 };
 
 struct ValidateOptions {
-  int offenders = 5;       // how many of the first and of the worst are kept, per rule
-  bool raise = false;      // ValidationError instead of a report with findings
-  bool progress = false;   // a bar on stderr for work that takes long
-  std::int64_t block = 0;  // rows read at once; 0: by their size. Reports do not depend on it.
+  int offenders = 5;                      // how many of the first and of the worst are kept, per rule
+  bool raise = false;                     // ValidationError instead of a report with findings
+  bool progress = false;                  // a bar on stderr for work that takes long
+  std::int64_t block = 0;                 // rows read at once; 0: by their size. Reports do not depend on it.
+  std::vector<std::string> columns = {};  // of tables in files: only these are read, others may hold text; none: all
 };
 // Never throws for what is wrong with the data, unless asked to.
 Report validate(const Tensor& data, const Schema& schema, const ValidateOptions& options = {},
@@ -93,6 +94,7 @@ struct InferOptions {
   double slack = 0.1;  // how much of the width of the data ranges are wider on either side
   bool drift = false;  // keep quantiles as a reference, with thresholds for psi and ks
   bool progress = false;
+  std::vector<std::string> columns = {};  // of tables in files: only these; none: all
 };
 // A schema that the data fulfils, with comments in toml() that say what was seen.
 Schema infer_schema(const Tensor& data, const InferOptions& options = {});

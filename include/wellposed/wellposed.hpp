@@ -28,6 +28,7 @@
 #include "wellposed/random.hpp"
 #include "wellposed/record.hpp"
 #include "wellposed/replay.hpp"
+#include "wellposed/row_reader.hpp"
 #include "wellposed/schema.hpp"
 #include "wellposed/summary.hpp"
 #include "wellposed/tensor.hpp"

@@ -63,19 +63,20 @@ Given given(nb::handle data) {
   return g;
 }
 
-Report validated(nb::object data, nb::object rules, int offenders, bool raise, bool progress, std::int64_t block) {
+Report validated(nb::object data, nb::object rules, int offenders, bool raise, bool progress, std::int64_t block,
+                 std::vector<std::string> columns) {
   const Given g = given(data);
   const Schema schema = schema_of(rules);
-  const ValidateOptions options{offenders, raise, progress, block};
+  const ValidateOptions options{offenders, raise, progress, block, std::move(columns)};
   return unlocked([&](auto where) {
     if (!g.files.empty()) return validate_files(g.files, schema, options, where);
     return g.one ? validate(g.tensors[0].second, schema, options, where)
                  : validate(g.tensors, schema, options, where);
   });
 }
-Schema inferred(nb::object data, double slack, bool drift, bool progress) {
+Schema inferred(nb::object data, double slack, bool drift, bool progress, std::vector<std::string> columns) {
   const Given g = given(data);
-  const InferOptions options{slack, drift, progress};
+  const InferOptions options{slack, drift, progress, std::move(columns)};
   return unlocked([&](auto) {
     if (!g.files.empty()) return infer_schema_files(g.files, options);
     return g.one ? infer_schema(g.tensors[0].second, options) : infer_schema(g.tensors, options);
@@ -190,9 +191,10 @@ void bind_report(nb::module_& m) {
       .def("raise_", [](const Report& r) { r.raise(here().location()); })
       .def("__repr__", &Report::text);
   m.def("validate", validated, nb::arg("data"), nb::arg("schema"), nb::kw_only(), nb::arg("offenders") = 5,
-        nb::arg("raise_") = false, nb::arg("progress") = false, nb::arg("block") = 0);
+        nb::arg("raise_") = false, nb::arg("progress") = false, nb::arg("block") = 0,
+        nb::arg("columns") = std::vector<std::string>());
   m.def("infer_schema", inferred, nb::arg("data"), nb::kw_only(), nb::arg("slack") = 0.1, nb::arg("drift") = false,
-        nb::arg("progress") = false);
+        nb::arg("progress") = false, nb::arg("columns") = std::vector<std::string>());
 }
 
 Dataset dataset_of(nb::object data, const DatasetOptions& options) {
@@ -225,13 +227,14 @@ void bind_dataset(nb::module_& m) {
       .def(
           "__init__",
           [](Dataset* self, nb::object data, std::int64_t batch, bool shuffle, std::uint64_t seed, bool drop_last,
-             int prefetch, nb::object schema) {
-            DatasetOptions o{batch, shuffle, seed, drop_last, prefetch, std::nullopt};
+             int prefetch, nb::object schema, std::vector<std::string> columns) {
+            DatasetOptions o{batch, shuffle, seed, drop_last, prefetch, std::nullopt, std::move(columns)};
             if (!schema.is_none()) o.schema = schema_of(schema);
             new (self) Dataset(dataset_of(data, o));
           },
           nb::arg("data"), nb::kw_only(), nb::arg("batch") = 32, nb::arg("shuffle") = true, nb::arg("seed") = 0,
-          nb::arg("drop_last") = false, nb::arg("prefetch") = 2, nb::arg("schema").none() = nb::none())
+          nb::arg("drop_last") = false, nb::arg("prefetch") = 2, nb::arg("schema").none() = nb::none(),
+          nb::arg("columns") = std::vector<std::string>())
       .def_prop_ro("rows", &Dataset::rows)
       .def_prop_ro("batches", &Dataset::batches)
       .def_prop_ro("names", &Dataset::names)

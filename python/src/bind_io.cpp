@@ -3,6 +3,7 @@
 #include "ops/dispatch.hpp"
 #include "wellposed/io.hpp"
 #include "wellposed/ops.hpp"
+#include "wellposed/row_reader.hpp"
 
 namespace wp::python {
 namespace {
@@ -106,6 +107,15 @@ void bind_files(nb::module_& m) {
              self.writer.reset();
            })
       .def("leave", [](Rows& self) { self.writer.reset(); });
+  nb::class_<RowReader>(m, "RowReader")
+      .def("__init__",
+           [](RowReader* self, const std::string& path, const nb::dict& options) {
+             unlocked([&, o = load_options(options)](auto where) { new (self) RowReader(path, o, where); });
+           })
+      .def("next", [](RowReader& self,
+                      std::int64_t limit) { return unlocked([&](auto where) { return self.next(limit, where); }); })
+      .def_prop_ro("rows", &RowReader::rows)
+      .def_prop_ro("row", &RowReader::row);
 }
 
 }  // namespace

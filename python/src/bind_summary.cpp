@@ -60,9 +60,11 @@ void bind_writer(nb::module_& m) {
             const double number = plain ? PyFloat_AsDouble(value.ptr()) : 0;
             const Tensor tensor = plain ? Tensor() : as_tensor(value.ptr(), "scalar: value");
             if (PyErr_Occurred()) throw ErrorIsSet();
-            unlocked([&](auto) {
+            {
+              const Unlocked u(true);
               plain ? w.scalar(tag, number, at(step, scoped)) : w.scalar(tag, tensor, at(step, scoped));
-            });
+            }
+            tell_findings();
           },
           nb::arg("tag"), nb::arg("value"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true)
       .def(
@@ -73,6 +75,14 @@ void bind_writer(nb::module_& m) {
             unlocked([&](auto) { w.histogram(tag, x, {step, scoped, bins, most_values}); });
           },
           nb::arg("tag"), nb::arg("values"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true,
+          nb::arg("bins") = 30, nb::arg("most_values") = 0)
+      .def(
+          "histograms",
+          [](W& w, const std::map<std::string, Tensor>& named, std::optional<std::int64_t> step, bool scoped,
+             std::int64_t bins, std::int64_t most_values) {
+            unlocked([&](auto) { w.histograms({named.begin(), named.end()}, {step, scoped, bins, most_values}); });
+          },
+          nb::arg("named"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true,
           nb::arg("bins") = 30, nb::arg("most_values") = 0)
       .def(
           "text",
@@ -126,6 +136,20 @@ void bind_free(nb::module_ m) {
       },
       nb::arg("tag"), nb::arg("values"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true,
       nb::arg("bins") = 30, nb::arg("most_values") = 0);
+  m.def(
+      "histograms",
+      [](const std::map<std::string, Tensor>& named, std::optional<std::int64_t> step, bool scoped, std::int64_t bins,
+         std::int64_t most_values) {
+        unlocked([&](auto) { summary::histograms({named.begin(), named.end()}, {step, scoped, bins, most_values}); });
+      },
+      nb::arg("named"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true, nb::arg("bins") = 30,
+      nb::arg("most_values") = 0);
+  m.def(
+      "diagnosis",
+      [](std::string_view tag, const linalg::Diagnosis& d, std::optional<std::int64_t> step, bool scoped) {
+        unlocked([&](auto) { summary::diagnosis(tag, d, at(step, scoped)); });
+      },
+      nb::arg("tag"), nb::arg("diagnosis"), nb::arg("step") = nb::none(), nb::kw_only(), nb::arg("scoped") = true);
   m.def(
       "text",
       [](std::string_view tag, std::string_view markdown, std::optional<std::int64_t> step, bool scoped) {

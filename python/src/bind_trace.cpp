@@ -112,7 +112,12 @@ void bind_replay(nb::module_& m) {
       .def("text", &Replay::text)
       .def("json", &Replay::json)
       .def("__repr__", &Replay::text);
-  m.def("replay", [] { return unlocked([](auto where) { return replay(where); }); });
+  m.def(
+      "replay",
+      [](const std::string& precision) {
+        return unlocked([&](auto where) { return replay({.precision = precision}, where); });
+      },
+      nb::arg("precision") = "double-double");
   nb::class_<Postmortem>(m, "Postmortem")
       .def("fine", &Postmortem::fine)
       .def("text", &Postmortem::text, nb::arg("last") = 10)

@@ -15,6 +15,20 @@ void value_error(const std::string& words) {
   PyErr_SetString(PyExc_ValueError, words.c_str());
   throw ErrorIsSet();
 }
+PyObject* integer_overflow() {
+  static PyObject* const type = [] {
+    const Ref bases = Ref::checked(PyTuple_Pack(2, PyExc_ValueError, PyExc_OverflowError));
+    return Ref::checked(PyErr_NewExceptionWithDoc("wellposed.IntegerOverflow",
+                                                  "An integer that no dtype, or not the one asked for, holds.",
+                                                  bases.get(), nullptr))
+        .release();
+  }();
+  return type;
+}
+void overflow_error(const std::string& words) {
+  PyErr_SetString(integer_overflow(), words.c_str());
+  throw ErrorIsSet();
+}
 std::string type_name(PyObject* o) {
   if (o == Py_None) return "None";
   const Ref type_module(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__module__"));
@@ -54,9 +68,7 @@ Scalar scalar_of(PyObject* o, std::string_view what) {
       if (!PyErr_Occurred()) return std::uint64_t{u};
       PyErr_Clear();
     }
-    PyErr_SetString(PyExc_OverflowError,
-                    say(what, " is an integer that no dtype holds; the range is -2**63 to 2**64 - 1.").c_str());
-    throw ErrorIsSet();
+    overflow_error(say(what, " is an integer that no dtype holds; the range is -2**63 to 2**64 - 1."));
   }
   if (PyComplex_Check(o)) {
     const Py_complex c = PyComplex_AsCComplex(o);
@@ -91,8 +103,7 @@ std::int64_t integer_of(PyObject* o, std::string_view what) {
     const long long v = PyLong_AsLongLong(i.get());
     if (v != -1 || !PyErr_Occurred()) return v;
     PyErr_Clear();
-    PyErr_SetString(PyExc_OverflowError, say(what, " must fit into 64 bits.").c_str());
-    throw ErrorIsSet();
+    overflow_error(say(what, " must fit into 64 bits."));
   }
   type_error(say(what, " must be an integer; got ", type_name(o), "."));
 }

@@ -102,6 +102,8 @@ template <class M>
 Tensor take(PyObject* capsule, const char* name, const char* used, std::string_view what) {
   auto* const m = static_cast<M*>(PyCapsule_GetPointer(capsule, name));
   if (!m) throw ErrorIsSet();
+  if constexpr (std::is_same_v<M, Versioned>)  // the layout of what follows belongs to the major version
+    if (m->major != 1) value_error(say(what, " comes by DLPack ", m->major, ".", m->minor, "; known are 0 and 1."));
   const Array& a = m->array;
   if (a.device.type != 1) value_error(say(what, " is not in the memory of the CPU; move it there first."));
   const DType dtype = dtype_from(a.dtype, what);
@@ -156,6 +158,11 @@ Tensor from_dlpack(PyObject* o, std::string_view what) {
   if (!PyObject_HasAttrString(o, "__dlpack__"))
     type_error(say(what, " must have __dlpack__ and __dlpack_device__; got ", type_name(o), "."));
   need_cpu(o, what);
+  if (PyObject_HasAttrString(o, "is_neg")) {  // PyTorch lends memory whose signs it only means to turn
+    const Ref turned = Ref::checked(PyObject_CallMethod(o, "is_neg", nullptr));
+    if (PyObject_IsTrue(turned.get()) == 1)
+      return from_dlpack(Ref::checked(PyObject_CallMethod(o, "resolve_neg", nullptr)).get(), what);
+  }
   const Ref method = Ref::checked(PyObject_GetAttrString(o, "__dlpack__"));
   const Ref none = Ref::checked(PyTuple_New(0));
   const Ref version = Ref::checked(Py_BuildValue("{s(ii)}", "max_version", 1, 0));

@@ -13,6 +13,7 @@
 namespace wp::python {
 
 thread_local bool findings_wait = false;
+std::atomic<bool> others_wait{false};
 
 namespace {
 
@@ -71,6 +72,7 @@ void keep(const Finding& f) {
   if (!Py_IsInitialized() || !PyGILState_GetThisThreadState()) {
     const std::lock_guard lock(others_mutex);
     others.push_back(f);
+    others_wait = true;
     return;
   }
   if (!mine) mine = new std::vector<Finding>;
@@ -128,7 +130,13 @@ void set_error() noexcept {
 void tell_findings_slow() {
   findings_wait = false;
   std::vector<Finding> now;
-  now.swap(*mine);
+  if (mine) now.swap(*mine);
+  {
+    const std::lock_guard lock(others_mutex);
+    now.insert(now.end(), others.begin(), others.end());
+    others.clear();
+    others_wait = false;
+  }
   for (const Finding& f : now) warn(f);
 }
 

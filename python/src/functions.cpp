@@ -1,6 +1,7 @@
 // The functions of the op table: one C function serves them all. Arguments are matched with the op's parameters,
 // turned into tensors and attributes, and the op is called.
 #include <deque>
+#include <limits>
 #include <map>
 
 #include "bind.hpp"
@@ -12,6 +13,14 @@ namespace {
 
 constexpr std::size_t kMost = 24;  // parameters of one function
 
+// Which diagonal: one that 64 bits do not hold lies beyond every matrix, as the last one that they hold does.
+std::int64_t diagonal_of(PyObject* o, std::string_view what) {
+  int beyond = 0;
+  if (PyLong_Check(o)) (void)PyLong_AsLongLongAndOverflow(o, &beyond);
+  if (beyond) return beyond > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return integer_of(o, what);
+}
+
 Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function) {
   if (o == Py_None && (!a.fallback || a.nullable) && !a.required) return {};
   const auto what = [&] { return say(function, ": ", a.name); };
@@ -20,7 +29,8 @@ Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function) {
       if (PyBool_Check(o)) return o == Py_True;
       if (is_tensor(o) || Py_TYPE(o)->tp_name == std::string_view("numpy.bool")) return PyObject_IsTrue(o) == 1;
       type_error(say(what(), " must be True or False; got ", type_name(o), "."));
-    case AttrType::integer: return integer_of(o, what());
+    case AttrType::integer:
+      return (a.name == "k" || a.name == "offset") && a.fallback ? diagonal_of(o, what()) : integer_of(o, what());
     case AttrType::real: {
       const Scalar s = scalar_of(o, what());
       if (s.kind() == Scalar::Kind::complex) type_error(say(what(), " must be a real number; got complex."));
@@ -65,8 +75,9 @@ struct Arguments {
       placed = std::min(placed, f.positional);
       take_rest(args + placed, count - static_cast<Py_ssize_t>(placed));
     } else if (placed > f.positional) {
+      const std::string named = listed(true);
       type_error(say(f.name, " takes ", plural(static_cast<std::int64_t>(f.positional), "positional argument"),
-                     "; got ", count, "."));
+                     "; got ", count, named.empty() ? "." : say(". Given by name: ", named, ".")));
     }
     // Parameters that may be placed come first, but for the variadic one.
     std::size_t at = 0;
@@ -92,6 +103,14 @@ struct Arguments {
       rest_count = PySequence_Fast_GET_SIZE(args[0]);
     }
   }
+  // The parameters that may be given by name, or those that must be.
+  std::string listed(bool must) const {
+    std::string all;
+    for (const Parameter& p : f.parameters)
+      if (must ? p.kind == Parameter::keyword_only : p.kind != Parameter::positional_only)
+        all += say(all.empty() ? "" : ", ", text_of(p.name));
+    return all;
+  }
   void by_name(PyObject* name, PyObject* value) {
     for (std::size_t i = 0; i < f.parameters.size(); ++i) {
       const Parameter& p = f.parameters[i];
@@ -103,9 +122,7 @@ struct Arguments {
       given[i] = value;
       return;
     }
-    std::string all;
-    for (const Parameter& p : f.parameters)
-      if (p.kind != Parameter::positional_only) all += say(all.empty() ? "" : ", ", text_of(p.name));
+    const std::string all = listed(false);
     type_error(say(f.name, " has no argument ", text_of(name), all.empty() ? "." : say("; it has ", all, ".")));
   }
 };

@@ -28,6 +28,7 @@ NB_MODULE(_core, m) {
     add_dtypes(package.ptr());
     add_tensor(package.ptr());
     add_functions(package.ptr());
+    PyModule_AddObjectRef(package.ptr(), "IntegerOverflow", integer_overflow());
   } catch (const ErrorIsSet&) {
     nb::raise_python_error();
   }

@@ -5,6 +5,7 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <atomic>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -48,6 +49,9 @@ class Ref {
 
 [[noreturn]] void type_error(const std::string& words);
 [[noreturn]] void value_error(const std::string& words);
+// An integer that does not fit: a ValueError, and the OverflowError that Python and NumPy raise for it.
+PyObject* integer_overflow();
+[[noreturn]] void overflow_error(const std::string& words);
 std::string type_name(PyObject* o);
 std::string_view text_of(PyObject* unicode);
 PyObject* text(std::string_view s);
@@ -112,12 +116,13 @@ auto guarded(const F& f, decltype(f()) failure = {}) noexcept -> decltype(f()) {
     return failure;
   }
 }
-// Findings wait until the call that caused them is over; then they become warnings. Throws if a filter makes one an
-// error.
+// Findings wait until the call that caused them is over; then they become warnings. Those of threads that Python does
+// not know (a writer of summaries) become warnings of the next call. Throws if a filter makes one an error.
 void tell_findings_slow();
 extern thread_local bool findings_wait;
+extern std::atomic<bool> others_wait;
 inline void tell_findings() {
-  if (findings_wait) [[unlikely]]
+  if (findings_wait || others_wait.load(std::memory_order_relaxed)) [[unlikely]]
     tell_findings_slow();
 }
 // Other Python threads run while it lives, if the work is large enough to pay for it.

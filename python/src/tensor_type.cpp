@@ -121,6 +121,24 @@ PyObject* to_index(PyObject* self) {
   });
 }
 
+// x.sum: the package has it as a function.
+PyObject* attribute(PyObject* self, PyObject* name) {
+  PyObject* const found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  return guarded([&]() -> PyObject* {
+    PyErr_Clear();
+    const std::string_view word = text_of(name);
+    const Ref package(PyImport_ImportModule("wellposed"));
+    const Ref function(package && !word.starts_with('_') ? PyObject_GetAttr(package.get(), name) : nullptr);
+    PyErr_Clear();
+    const bool helps = function && PyCallable_Check(function.get()) && !PyType_Check(function.get());
+    PyErr_SetString(PyExc_AttributeError,
+                    say("'wellposed.Tensor' object has no attribute '", word, "'",
+                        helps ? say("; functions are functions: wellposed.", word, "(x).") : std::string("."))
+                        .c_str());
+    return nullptr;
+  });
+}
 PyObject* repr(PyObject* self) {
   return guarded([&] { return text(tensor_of(self).to_string()); });
 }
@@ -218,7 +236,7 @@ PyMethodDef methods[] = {
      "item($self, /)\n--\n\nThe only element, as a number of Python. Made Inf and NaN raise here."},
     {"tolist", tolist, METH_NOARGS,
      "tolist($self, /)\n--\n\nAll elements as nested lists. Made Inf and NaN raise here."},
-    {"__complex__", to_complex, METH_NOARGS, nullptr},
+    {"__complex__", to_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe only element, as a complex number."},
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dlpack)),
      METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack capsule that "
@@ -242,6 +260,7 @@ void add_tensor(PyObject* module) {
   std::vector<PyType_Slot> slots = {slot(Py_tp_dealloc, dealloc),
                                     slot(Py_tp_new, refuse_new),
                                     slot(Py_tp_repr, repr),
+                                    slot(Py_tp_getattro, attribute),
                                     slot(Py_tp_iter, iterate),
                                     slot(Py_tp_hash, PyObject_HashNotImplemented),
                                     slot(Py_mp_length, length),

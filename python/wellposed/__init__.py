@@ -13,7 +13,7 @@ from ._core import (Blame, Dataset, Events, Finding, GradientGuard, Replay, Repo
 from ._errors import (ArgumentError, AssertionError, DomainError, DtypeError, Error, FileError, FindingWarning, FormatError,
                       GaugeError, GradientError, IllConditionedWarning, IndexError, InternalError, LinalgError, NonFiniteError,
                       NonFiniteWarning, NotConverged, NotPositiveDefinite, OutOfMemory, ShapeError, SingularMatrix, ValidationError, on_finding)
-from ._files import RowWriter, load, load_all, load_metadata, save, save_all
+from ._files import RowReader, RowWriter, load, load_all, load_metadata, save, save_all
 from ._gradients import (GradientTape, checkpoint, custom_gradient, custom_op, gradcheck, gradient, hessian, hvp, implicit_root,
                          jacobian, jvp, linearize, per_sample_gradients, vjp)
 from . import _spaces, nn, summary

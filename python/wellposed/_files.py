@@ -48,6 +48,40 @@ def _texts(metadata):
     return list((metadata or {}).items())
 
 
+class RowReader:
+    """Reads an array of any length some rows at a time, with memory for one block:
+
+        for block in wp.RowReader("long.npy", block=10000):
+            ...
+
+    block: rows at a time (0: about 8 MiB of them). The other arguments are those of load. rows: how many there are, None where that is
+    known at the end only (tables). row: the number of the first row of the next block.
+    """
+
+    def __init__(self, path, *, block=0, name=None, columns=(), header=None, delimiter="", dtype=None, shape=None, offset=0, max_unfolded=0):
+        names = [name] if name is not None else list(columns)
+        self._block = block
+        self._rows = _core.RowReader(os.fsdecode(path), dict(names=names, header=header, delimiter=delimiter, dtype=dtype, shape=shape,
+                                                             offset=offset, max_unfolded=max_unfolded))
+
+    @property
+    def rows(self):
+        return None if self._rows.rows < 0 else self._rows.rows
+
+    @property
+    def row(self):
+        return self._rows.row
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        block = self._rows.next(self._block)
+        if block is None:
+            raise StopIteration
+        return block
+
+
 class RowWriter:
     """Writes an array of any length to a .npy, .csv, .tsv, .bin or .raw file, some rows at a time:
 

@@ -16,6 +16,29 @@ for _name in ("Cluster", "Diagnosis", "Factored", "IterativeResult", "LinearOper
 Diagnosis = _core.Diagnosis
 
 
+def _with_tolerances(name):
+    """The function with an rtol that may be an array: one tolerance per matrix of the stack, as the standard has it."""
+    plain = getattr(linalg, name)
+
+    def function(x, /, *, rtol=None, **options):
+        if rtol is None or not getattr(rtol, "shape", ()):
+            return plain(x, rtol=rtol, **options)
+        x, rtol = _wp.asarray(x), _wp.asarray(rtol)
+        matrix, stack = x.shape[-2:], _wp.broadcast_arrays(_wp.empty(x.shape[:-2]), rtol)[0].shape
+        members = _wp.reshape(_wp.broadcast_to(x, (*stack, *matrix)), (-1, *matrix)) if 0 not in stack else ()
+        each = [plain(m, rtol=t, **options) for m, t in zip(members, _wp.reshape(_wp.broadcast_to(rtol, stack), (-1,)).tolist())]
+        if not each:
+            return plain(_wp.broadcast_to(x, (*stack, *matrix)), **options)
+        return _wp.reshape(_wp.stack(each), (*stack, *each[0].shape))
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, function.__module__, function.__wrapped__ = plain.__doc__, linalg.__name__, plain
+    setattr(linalg, name, function)
+
+
+for _name in ("matrix_rank", "pinv"):
+    _with_tolerances(_name)
+
+
 def _of_members(name):
     def get(self):
         if not self.batch:

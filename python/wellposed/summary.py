@@ -1,4 +1,4 @@
 """Values for the writer of the innermost `with writer:`, at the current step and scope; without a writer they do nothing."""
-from ._core.summary import histogram, image, scalar, text
+from ._core.summary import diagnosis, histogram, histograms, image, scalar, text
 
-__all__ = ["histogram", "image", "scalar", "text"]
+__all__ = ["diagnosis", "histogram", "histograms", "image", "scalar", "text"]

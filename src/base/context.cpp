@@ -12,6 +12,7 @@
 
 #include "base/scope.hpp"
 #include "base/text.hpp"
+#include "base/told.hpp"
 
 namespace wp {
 namespace {
@@ -51,6 +52,8 @@ struct Findings {
   std::deque<Finding> recent;
   FindingHandler handler;
   std::set<std::string> shown;  // "code op place": once per place on stderr
+  std::recursive_mutex telling;
+  std::list<FindingHandler> others;  // under `telling`
 };
 Findings& store() {
   static Findings* f = new Findings;
@@ -132,6 +135,17 @@ void report(const Finding& finding) {
     handler(finding);
   else if (show)
     std::fprintf(stderr, "wellposed: %s\n", finding.text().c_str());
+  const std::lock_guard lock(f.telling);
+  for (const FindingHandler& other : f.others) other(finding);
+}
+
+AlsoTold::AlsoTold(FindingHandler f) {
+  const std::lock_guard lock(store().telling);
+  at_ = store().others.insert(store().others.end(), std::move(f));
+}
+AlsoTold::~AlsoTold() {
+  const std::lock_guard lock(store().telling);
+  store().others.erase(at_);
 }
 
 }  // namespace wp

@@ -84,7 +84,9 @@ int run(int argc, const char* const* argv) try {
 } catch (const UsageError& e) {
   return complain(e.words, usage);
 } catch (const Error& e) {
-  return complain(e.what(), static_cast<Exit>(code_of(e)));
+  std::string_view words = e.what();
+  if (words.starts_with("wellposed: ")) words.remove_prefix(11);  // no function was named; complain says who speaks
+  return complain(words, static_cast<Exit>(code_of(e)));
 } catch (const std::bad_alloc&) {
   return complain("the process ran out of memory. Free some, or give the process more.", internal);
 } catch (const std::exception& e) {

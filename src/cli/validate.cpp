@@ -15,7 +15,7 @@ namespace wp::cli {
 namespace {
 
 struct Told {
-  std::vector<std::string> files;
+  std::vector<std::string> files, columns;
   std::string schema, before, html, out;
   int offenders = 5;
   double slack = 0.1;
@@ -31,14 +31,16 @@ void put(const std::string& text, const std::string& file) {
 
 int run_validate(const Told& t) {
   const Schema schema = load_schema(t.schema);
-  const Report report = validate_files(t.files, schema, {.offenders = t.offenders, .progress = true});
+  const Report report =
+      validate_files(t.files, schema, {.offenders = t.offenders, .progress = true, .columns = t.columns});
   std::cout << (t.as_json ? report.json() : report.text());
   if (!t.html.empty()) report.html(t.html);
   return report.ok() ? fine : finding;
 }
 
 int run_infer(const Told& t) {
-  const Schema schema = infer_schema_files(t.files, {.slack = t.slack, .drift = t.drift, .progress = true});
+  const Schema schema =
+      infer_schema_files(t.files, {.slack = t.slack, .drift = t.drift, .progress = true, .columns = t.columns});
   put(t.as_json || t.out.ends_with(".json") ? schema.json() : schema.toml(), t.out);
   return fine;
 }
@@ -64,7 +66,8 @@ int run_rules(const Told& t) {
 }
 
 constexpr const char* kFiles =
-    "Files: .npy, .csv, .tsv and others that load() reads; NAME=FILE says which tensor it is.";
+    "Files: .npy, .csv, .tsv and others that load() reads, - for stdin; NAME=FILE says which tensor it is.";
+constexpr const char* kColumns = "Of tables: read only these, as NAME,NAME (the others may hold text).";
 
 }  // namespace
 
@@ -79,6 +82,7 @@ const Command validate_command = {
       auto t = std::make_shared<Told>();
       app.add_option("FILES", t->files, kFiles)->required();
       app.add_option("--schema", t->schema, "The schema: .toml or .json.")->required();
+      app.add_option("--columns", t->columns, kColumns)->delimiter(',');
       app.add_option("--offenders", t->offenders, "How many of the first and of the worst values to show (5).")
           ->check(CLI::Range(0, 1000000));
       app.add_flag("--json", t->as_json, "Print JSON (schema_version inside).");
@@ -98,6 +102,7 @@ const Command schema_command = {
       CLI::App* const infer = app.add_subcommand("infer", "A schema that the data fulfils, with comments.");
       infer->add_option("FILES", t->files, kFiles)->required();
       infer->add_option("--out", t->out, "Write it to this file: .toml or .json.");
+      infer->add_option("--columns", t->columns, kColumns)->delimiter(',');
       infer->add_option("--slack", t->slack, "How much wider than the data ranges are, on either side (0.1).")
           ->check(CLI::Range(0.0, 1e6));
       infer->add_flag("--drift", t->drift, "Keep quantiles as a reference, with thresholds for drift.");

@@ -264,13 +264,14 @@ Dataset::Dataset(const std::vector<std::string>& files, const DatasetOptions& op
   detail::check_options(options);
   auto state = std::make_shared<detail::DatasetState>();
   state->options = options;
-  if (options.schema) state->report = validate_files(files, *options.schema, {.raise = true});
+  if (options.schema)
+    state->report = validate_files(files, *options.schema, {.raise = true, .columns = options.columns});
   for (const std::string& argument : files) {
     const auto [given, path] = data::split_argument(argument);
     const std::string stem = given.empty() ? std::filesystem::path(path).stem().string() : given;
-    const bool table = path.ends_with(".csv") || path.ends_with(".tsv") || path.ends_with(".npy");
-    if (table) {
-      detail::append(*state, stem, path, load(path));
+    const bool table = path.ends_with(".csv") || path.ends_with(".tsv");
+    if (table || path.ends_with(".npy")) {
+      detail::append(*state, stem, path, load(path, {.names = table ? options.columns : std::vector<std::string>()}));
       continue;
     }
     for (const auto& [name, tensor] : load_all(path))

@@ -211,10 +211,7 @@ Schema infer_schema(const NamedTensors& data, const InferOptions& options) {
   return data::infer(data::inputs_of(data), options);
 }
 Schema infer_schema_files(const std::vector<std::string>& files, const InferOptions& options) {
-  std::vector<data::Input> inputs;
-  for (const std::string& file : files)
-    for (data::Input& i : data::inputs_of_file(file)) inputs.push_back(std::move(i));
-  return data::infer(inputs, options);
+  return data::infer(data::inputs_of_files(files, options.columns), options);
 }
 
 }  // namespace wp

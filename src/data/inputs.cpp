@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "data/tile.hpp"
+#include "io/format.hpp"
 #include "io/npy.hpp"
 #include "kernels/convert.hpp"
 #include "kernels/types.hpp"
@@ -58,19 +59,48 @@ std::pair<std::string, std::string> split_argument(const std::string& argument) 
   return {argument.substr(0, at), argument.substr(at + 1)};
 }
 
-std::vector<Input> inputs_of_file(const std::string& argument) {
+namespace {
+
+// What opens a file again and again; "-" is stdin, read once: a table, unless its first bytes say otherwise.
+struct Opener {
+  bool table;
+  std::function<io::OwnedBlocks()> open;
+};
+Opener opener_of(const std::string& path, const std::vector<std::string>& columns) {
+  const bool pipe = path == "-";
+  const auto source = pipe ? std::make_shared<const io::Source>("/dev/stdin") : nullptr;
+  const io::Format* const known = pipe ? io::format_by_magic(*source) : nullptr;
+  const bool table = pipe ? !known : is_table(path);
+  io::BlockOptions options;
+  if (table) options.load.names = columns;
+  if (!pipe) return {table, [path, options] { return io::open_blocks(path, options); }};
+  const io::Format* const format = known ? known : io::format_of("stdin.csv");
+  return {table, [source, format, options] { return format->blocks(source, options); }};
+}
+
+std::vector<Input> inputs_of_file(const std::string& argument, const std::vector<std::string>& columns) {
   const auto [name, path] = split_argument(argument);
-  const std::string stem = name.empty() ? std::filesystem::path(path).stem().string() : name;
-  if (is_table(path)) return {{stem, path, true, [path = path] { return std::move(io::open_blocks(path).at(0)); }}};
+  const std::string stem = !name.empty() ? name : path == "-" ? "stdin" : std::filesystem::path(path).stem().string();
+  const Opener opener = opener_of(path, columns);
+  if (opener.table) return {{stem, path, true, [opener] { return std::move(opener.open().at(0)); }}};
   std::vector<Input> out;
-  const auto arrays = io::open_blocks(path);
+  const auto arrays = opener.open();
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     const std::string& inside = arrays[k]->arrays()[0].name;
     const bool named = !inside.empty() && (name.empty() || arrays.size() > 1);
-    out.push_back(
-        {named ? inside : stem, path, false, [path = path, k] { return std::move(io::open_blocks(path).at(k)); }});
+    out.push_back({named ? inside : stem, path, false, [opener, k] { return std::move(opener.open().at(k)); }});
   }
   if (path.ends_with(".npy") && out.size() == 1) read_directly(out[0]);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Input> inputs_of_files(const std::vector<std::string>& arguments,
+                                   const std::vector<std::string>& columns) {
+  std::vector<Input> out;
+  for (const std::string& argument : arguments)
+    for (Input& i : inputs_of_file(argument, columns)) out.push_back(std::move(i));
   return out;
 }
 

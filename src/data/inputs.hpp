@@ -24,8 +24,9 @@ struct Input {
 std::vector<Input> inputs_of(const NamedTensors& tensors);
 // NAME and PATH of "NAME=PATH"; a PATH alone has no name.
 std::pair<std::string, std::string> split_argument(const std::string& argument);
-// "x.npy", "x=train.npy", a file with several arrays.
-std::vector<Input> inputs_of_file(const std::string& argument);
+// "x.npy", "x=train.npy", a file with several arrays; these columns of a table (none: all).
+std::vector<Input> inputs_of_files(const std::vector<std::string>& arguments,
+                                   const std::vector<std::string>& columns);
 
 // Blocks of so many rows that tiles begin where they would in one piece, whatever the reader gives.
 class Rows {

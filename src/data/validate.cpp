@@ -80,9 +80,7 @@ Report validate(const NamedTensors& data, const Schema& schema, const ValidateOp
 
 Report validate_files(const std::vector<std::string>& files, const Schema& schema, const ValidateOptions& options,
                       std::source_location where) {
-  std::vector<data::Input> inputs;
-  for (const std::string& file : files)
-    for (data::Input& i : data::inputs_of_file(file)) inputs.push_back(std::move(i));
+  std::vector<data::Input> inputs = data::inputs_of_files(files, options.columns);
   // The schema of one named tensor, and one file of another name: it is meant.
   if (inputs.size() == 1 && schema.tensors().size() == 1 && schema.predicates().empty() &&
       !schema.tensors()[0].name().empty() && files[0].find('=') == std::string::npos)

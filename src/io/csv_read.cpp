@@ -77,7 +77,10 @@ void CsvReader::read_head(const std::vector<Field>& fields, const LoadOptions& o
   at_ = header_ ? behind : first_;
   seen_.resize(dialect_.columns);
   for (std::size_t c = 0; c < dialect_.columns; ++c) columns_.push_back(c);
-  if (options.names.empty()) return;
+  if (options.names.empty()) {
+    if (dialect_.booleans) refuse_twins();
+    return;
+  }
   dialect_.wanted.assign(dialect_.columns, 0);
   columns_.clear();
   for (const std::string& name : options.names) {
@@ -93,6 +96,15 @@ void CsvReader::read_head(const std::vector<Field>& fields, const LoadOptions& o
     dialect_.wanted[c] = 1;
     columns_.push_back(c);
   }
+  refuse_twins();
+}
+
+// Columns that are asked for by their names have names of their own.
+void CsvReader::refuse_twins() const {
+  for (const std::size_t c : columns_)
+    if (header_ && std::count(names_.begin(), names_.end(), names_[c]) > 1)
+      source_.refuse_at("WP-FMT-002", first_, say("two columns have the name '", excerpt(names_[c]), "'."),
+                        "Rename one, or read the table as one matrix: load without names of columns.");
 }
 
 std::string CsvReader::column_name(std::size_t column) const {
@@ -135,14 +147,16 @@ void CsvReader::raise(const Cells& piece, std::uint64_t base) const {
   if (!dialect_.booleans && parse_number(f.text).kind == FieldKind::boolean)
     source_.refuse_at("WP-FMT-005", offset, where + "is not a number.",
                       "load_all reads columns, each of its own dtype, bool among them.");
-  const bool comma = f.text.find(',') != std::string_view::npos;
+  std::string pointed(f.text);
+  std::replace(pointed.begin(), pointed.end(), ',', '.');
+  const bool comma = pointed != f.text && parse_number(pointed).kind == FieldKind::real;
   if (line == 1 && !comma)
     source_.refuse_at("WP-FMT-005", offset, where + "is not a number.",
                       "If line 1 holds names, load with header = true.");
   source_.refuse_at("WP-FMT-005", offset, where + "is not a number.",
                     comma ? "Decimal commas are not read: write a point."
-                          : "Missing values are empty, NA, null or nan; name the columns to read, without those of "
-                            "text.");
+                          : "Missing values are empty, NA, null or nan; name the columns to read (commands: "
+                            "--columns), without those of text.");
 }
 
 void CsvReader::fill(std::size_t bytes) {

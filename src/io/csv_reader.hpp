@@ -26,6 +26,7 @@ class CsvReader {
 
  private:
   void read_head(const std::vector<Field>& fields, const LoadOptions& options, std::size_t behind);
+  void refuse_twins() const;
   std::string column_name(std::size_t column) const;
   [[noreturn]] void raise(const Cells& piece, std::uint64_t base) const;
   void fill(std::size_t bytes);

@@ -121,7 +121,8 @@ bool Cursor::next_field() noexcept {
 }
 
 std::uint64_t line_of(const Source& source, std::uint64_t offset) {
-  std::vector<char> buffer(kSampleBytes);
+  std::vector<char> buffer(
+      static_cast<std::size_t>(std::min<std::uint64_t>(kSampleBytes, std::max<std::uint64_t>(offset, 1))));
   std::uint64_t line = 1;
   bool carriage = false;
   for (std::uint64_t at = 0; at < offset; at += buffer.size()) {

@@ -43,6 +43,10 @@ std::size_t chosen_one(const Source& source, const std::vector<std::string>& hav
 // "weights.npz:w": the file and the array of it. The name is empty if a file has the whole text as its name.
 std::pair<std::string, std::string> split_target(const std::string& text);
 void refuse_names(const SaveOptions& options, std::string_view format);  // column names outside of tables
+// What may be made of so many bytes of a file.
+inline std::uint64_t most_unfolded(const LoadOptions& options, std::uint64_t packed) noexcept {
+  return options.max_unfolded ? options.max_unfolded : std::max(std::uint64_t{1} << 30, 100 * packed);
+}
 // put(bytes, count) for the elements in row-major order, some at a time.
 template <class Put>
 void write_elements(const Tensor& t, const Put& put) {

@@ -55,6 +55,16 @@ class Reader {
  public:
   Reader(const Source& source, std::string_view text) : source_(source), text_(text) { read_header(); }
   const Header& header() const noexcept { return header_; }
+  std::uint64_t size() const noexcept { return text_.size(); }
+  // Rows without entries cost the file nothing, and memory for their index.
+  void refuse_rows_beyond(std::uint64_t most) const {
+    if (static_cast<std::uint64_t>(header_.rows) < most) return;
+    source_.refuse_at("WP-FMT-003", at_,
+                      say("the header promises ", header_.rows, " rows for ",
+                          header_.count == 1 ? "1 entry" : say(header_.count, " entries"),
+                          ": their index would take ", bytes_text(8.0 * static_cast<double>(header_.rows)), "."),
+                      "If that is what it should be, load with max_unfolded.");
+  }
 
   // The entries one by one; the last call finds that nothing follows.
   bool next(Entry& e) {
@@ -302,8 +312,9 @@ std::vector<T> permuted(const std::vector<T>& from, const std::vector<std::size_
   return out;
 }
 
-NamedTensors sparse(Reader& reader) {
+NamedTensors sparse(Reader& reader, const LoadOptions& options) {
   const Header& h = reader.header();
+  reader.refuse_rows_beyond(most_unfolded(options, reader.size()) / sizeof(std::int64_t));
   return with_value(h.dtype(), [&]<class T>(T) -> NamedTensors {
     std::vector<std::int64_t> rows, columns;
     std::vector<T> values;
@@ -339,7 +350,7 @@ Tensor read_mtx(const Source& source, const LoadOptions& options) {
   if (!reader.header().sparse) chosen_one(source, {""}, options.names);
   if (reader.header().sparse && !options.dense) {
     if (!options.names.empty()) {
-      const NamedTensors all = sparse(reader);
+      const NamedTensors all = sparse(reader, options);
       return all[chosen_one(source, {"indptr", "indices", "data", "shape"}, options.names)].second;
     }
     refuse<ArgumentError>(
@@ -359,7 +370,7 @@ NamedTensors read_all_mtx(const Source& source, const LoadOptions& options) {
     chosen_one(source, {""}, options.names);
     return {{"", dense(reader)}};
   }
-  NamedTensors all = sparse(reader), out;
+  NamedTensors all = sparse(reader, options), out;
   for (const std::size_t i : chosen(source, {"indptr", "indices", "data", "shape"}, options.names))
     out.push_back(all[i]);
   return out;

@@ -6,7 +6,7 @@
 namespace wp::io {
 namespace {
 
-constexpr std::size_t kHead = 64 * 1024;  // an npy header is found here, or refused
+constexpr std::size_t kHead = 16 * 1024;  // an npy header is found here, or refused; NumPy reads 10,000 bytes
 constexpr std::uint64_t kMapped = 1 << 20, kAlignment = 16;
 
 std::string array_name(const ZipEntry& e) {
@@ -30,9 +30,7 @@ Stored header_of(const Source& source, const ZipEntry& e, const LoadOptions& opt
     s.data -= e.data;
     return s;
   }
-  const std::uint64_t limit =
-      options.max_unfolded ? options.max_unfolded : std::max<std::uint64_t>(std::uint64_t{1} << 30, 100 * e.packed);
-  if (e.unpacked > limit)
+  if (e.unpacked > most_unfolded(options, e.packed))
     source.refuse_at("WP-FMT-003", e.data,
                      say("entry '", excerpt(e.name), "' unfolds from ", bytes_text(static_cast<double>(e.packed)),
                          " to ", bytes_text(static_cast<double>(e.unpacked)), "."),

@@ -202,14 +202,15 @@ std::uint32_t crc32(std::uint32_t crc, const void* data, std::size_t bytes) noex
 }
 
 struct Unpacker::Stream {
+  explicit Stream(std::uint64_t packed) : buffer(std::min<std::uint64_t>(std::uint64_t{1} << 17, packed)) {}
   z_stream z{};
-  std::vector<unsigned char> buffer = std::vector<unsigned char>(std::size_t{1} << 17);
+  std::vector<unsigned char> buffer;
   ~Stream() { inflateEnd(&z); }
 };
 
 Unpacker::Unpacker(const Source& source, const ZipEntry& entry) : source_(source), entry_(entry) {
   if (!entry.deflated) return;
-  stream_ = std::make_unique<Stream>();
+  stream_ = std::make_unique<Stream>(entry.packed);
   if (inflateInit2(&stream_->z, -MAX_WBITS) != Z_OK) refuse<OutOfMemory>("WP-MEM-001", "no memory to unpack a file.");
 }
 Unpacker::~Unpacker() = default;

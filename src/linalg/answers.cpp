@@ -155,11 +155,12 @@ Verdict System<T>::inverse(T* x, std::int64_t row) const {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(m.data + i * n_, n_, x + i * row);
     kernels::invert_triangular<T>({.upper = verdict_.structure == Structure::upper, .unit = false}, n_, {x, row, 1});
   }
-  if (refinement_pays<T>(options_, false, verdict_) || verdict_.rcond < threshold || !columns_.empty()) {
+  const bool cheap = n_ <= kSmallInverse;
+  if (refinement_pays<T>(options_, cheap, verdict_) || verdict_.rcond < threshold || !columns_.empty()) {
     kernels::Buffer<T> right(n_ * n_);
     std::fill_n(right.data(), n_ * n_, T(0));
     for (std::int64_t i = 0; i < n_; ++i) right.data()[i * n_ + i] = T(1);
-    improve(n_, false, false, {right.data(), n_, 1}, {x, row, 1}, v);
+    improve(n_, cheap, false, {right.data(), n_, 1}, {x, row, 1}, v);
   }
   if (!rows_.empty())  // A⁻¹ = C S⁻¹ R
     for (std::int64_t i = 0; i < n_; ++i)

@@ -6,6 +6,7 @@
 
 #include "kernels/condition.hpp"
 #include "kernels/each_float.hpp"
+#include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/residual.hpp"
 #include "linalg/judgement.hpp"
@@ -22,12 +23,27 @@ double largest_in(std::int64_t rows, kernels::View<T> a, std::int64_t column) {
   return most;
 }
 
-// The relative error of x of size `size` with a residual `rest` of b of size `given` (Wedin 1973; Higham 2002,
-// §20.1). What is zero but for rounding counts as right.
-double wedin(double u, double rcond, double most, double size, double rest, double given) {
-  const double condition = 1 / rcond, zero = 8 * u * condition * given / most;
-  if (size <= zero) return u;
-  return std::min(1.0, u * condition * (2 + (condition + 1) * (rest / most) / size));
+// The relative error of x of size `size` with a residual `rest` of b (Wedin 1973; Higham 2002, §20.1).
+double wedin(double u, double rcond, double most, double size, double rest) {
+  const double condition = 1 / rcond;
+  return size == 0 ? u : std::min(1.0, u * condition * (2 + (condition + 1) * (rest / most) / size));
+}
+
+// Whether Aᴴb = 0 exactly for a column b of B, so that x = 0: [I b; Aᴴ 0] has rank m then, and only then.
+template <class T>
+bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::View<T> b, std::int64_t column) {
+  constexpr std::int64_t kExact = 300;
+  if (std::max(m, n) > kExact) return false;
+  std::vector<T> bordered(static_cast<std::size_t>((m + n) * (m + 1)), T(0));
+  const auto at = [&](std::int64_t i, std::int64_t j) -> T& {
+    return bordered[static_cast<std::size_t>(i * (m + 1) + j)];
+  };
+  for (std::int64_t i = 0; i < m; ++i) {
+    at(i, i) = T(1);
+    at(i, m) = b.data[i * b.rows + column * b.columns];
+    for (std::int64_t j = 0; j < n; ++j) at(m + j, i) = conjugate(a.data[i * a.rows + j * a.columns]);
+  }
+  return kernels::exact_rank<T>(m + n, m + 1, {bordered.data(), m + 1, 1}) == m;
 }
 
 }  // namespace
@@ -182,13 +198,13 @@ double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
 }
 
 template <class T>
-double Augmented<T>::estimated(const Unknowns& right, const Unknowns& z) const {
+double Augmented<T>::estimated(const Unknowns& z) const {
   constexpr double u = kUnit<T>;
   const double rcond = sigma_.back() / sigma_[0];
   double worst = std::min(1.0, 2 * u / rcond);
   for (std::int64_t j = 0; j < z.k && !wide_; ++j) {
     const double rest = largest_in<T>(m_, {z.p.data(), z.k, 1}, j);
-    worst = std::max(worst, wedin(u, rcond, sigma_[0], size_of(z, j), rest, given(right, j)));
+    worst = std::max(worst, wedin(u, rcond, sigma_[0], size_of(z, j), rest));
   }
   return worst;
 }
@@ -212,7 +228,7 @@ double Augmented<T>::solve(std::int64_t k, kernels::View<T> b, kernels::MutableV
     std::copy_n(right.p.data(), m_ * k, z.p.data());
     std::copy_n(right.q.data(), n_ * k, z.q.data());
     apply(z);
-    error = estimated(right, z);
+    error = estimated(z);
   }
   const T* const from = wide_ ? z.p.data() : z.q.data();
   for (std::int64_t i = 0; i < columns; ++i)
@@ -251,9 +267,15 @@ Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels:
   // Wedin's bound with the singular values that counted.
   std::vector<T> rest(static_cast<std::size_t>(m * k));
   kernels::residual<T>(m, n, k, a, x, {nullptr, 1, 1}, b, rest.data(), nullptr);
-  for (std::int64_t j = 0; j < k; ++j)
-    out.error = std::max(out.error, wedin(u, out.rcond, svd.largest(), largest_in<T>(n, x, j),
-                                          largest_in<T>(m, {rest.data(), k, 1}, j), largest_in<T>(m, b, j)));
+  for (std::int64_t j = 0; j < k; ++j) {
+    const double size = largest_in<T>(n, x, j), zero = 8 * u / out.rcond * largest_in<T>(m, b, j) / svd.largest();
+    if (size > 0 && size <= zero && fits_nothing<T>(m, n, a, b, j)) {
+      for (std::int64_t i = 0; i < n; ++i) x.data[i * x.rows + j * x.columns] = T(0);
+      continue;
+    }
+    out.error =
+        std::max(out.error, wedin(u, out.rcond, svd.largest(), size, largest_in<T>(m, {rest.data(), k, 1}, j)));
+  }
   return out;
 }
 

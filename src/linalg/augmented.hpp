@@ -28,7 +28,7 @@ class Augmented {
   void apply(Unknowns& r) const;
   void take(const Unknowns& r, Unknowns& z, std::int64_t column) const;  // z += r
   double improved(const Unknowns& right, Unknowns& z) const;
-  double estimated(const Unknowns& right, const Unknowns& z) const;
+  double estimated(const Unknowns& z) const;
   double size_of(const Unknowns& z, std::int64_t column) const;    // of the part that is asked for
   double given(const Unknowns& right, std::int64_t column) const;  // length of the part that is given
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/lines.hpp"
+#include "wellposed/context.hpp"
 
 namespace wp::linalg {
 
@@ -45,12 +46,41 @@ void bound_spectrum(const double* v, std::int64_t n, const Bounds& b, Member& m)
   m.vector_error = Tensor::from(vectors, {n});
 }
 
-void bound_spectra(Diagnosis::State& state, const Tensor& given, std::vector<Bounds> bounds) {
-  state.spectrum = [values = packed(given, f64), bounds = std::move(bounds)](std::int64_t member, Member& m) {
-    const std::int64_t n = values.shape().back();
-    if (n == 0 || m.status != Status::ok) return;
+Bounds StackBounds::of(std::int64_t member, const double* values, std::int64_t n) const {
+  Bounds out;
+  const auto at = std::lower_bound(which.begin(), which.end(), member);
+  if (relative_to_largest == HUGE_VAL) {
+    out = own[static_cast<std::size_t>(member)];
+  } else if (at != which.end() && *at == member) {
+    out = own[static_cast<std::size_t>(at - which.begin())];
+  } else {
+    double largest = 0;
+    for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
+    out.absolute = relative_to_largest * largest;
+  }
+  out.rounding = rounding;
+  return out;
+}
+
+StackBounds lane_bounds(std::vector<Bounds> own, std::vector<std::int64_t> which, std::int64_t longest) {
+  return {std::move(own), std::move(which), 2 * growth_of_errors(longest) * 0x1p-53};
+}
+
+void keep_bounds(const Call& c, Diagnosis::State& state, const Tensor& given, StackBounds bounds) {
+  const std::int64_t n = given.shape().back();
+  const auto of = [values = packed(given, f64), n, bounds = std::move(bounds)](std::int64_t member) {
     const auto* const v = reinterpret_cast<const double*>(values.node()->data) + member * n;
-    bound_spectrum(v, n, bounds[static_cast<std::size_t>(member)], m);
+    return std::pair(v, bounds.of(member, v, n));
+  };
+  if (context().listeners) {
+    std::vector<Bounds> all;
+    for (std::size_t i = 0; i < state.verdicts.size(); ++i) all.push_back(of(static_cast<std::int64_t>(i)).second);
+    c.beside().residuals = {kept_bounds(state.batch, all)};
+  }
+  state.spectrum = [of, n](std::int64_t member, Member& m) {
+    if (n == 0 || m.status != Status::ok) return;
+    const auto [v, b] = of(member);
+    bound_spectrum(v, n, b, m);
   };
 }
 

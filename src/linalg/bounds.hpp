@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linalg/verdict.hpp"
+#include "ops/op.hpp"
 
 namespace wp::linalg {
 
@@ -21,10 +22,23 @@ double growth_of_errors(std::int64_t n);
 // Wedin 1972), or by the relative error over the relative gap (Demmel & Veselić 1992), whichever is less.
 void bound_spectrum(const double* values, std::int64_t n, const Bounds& b, Member& m);
 
-// The same when the diagnosis is asked: `values` [batch…, n], one entry of `bounds` per member.
-void bound_spectra(Diagnosis::State& state, const Tensor& values, std::vector<Bounds> bounds);
+// Those of a stack: each member's own; or, of a stack that went through lanes, those of some members, and for the
+// others a bound relative to their largest value.
+struct StackBounds {
+  std::vector<Bounds> own;
+  std::vector<std::int64_t> which = {};  // whose they are, rising
+  double relative_to_largest = HUGE_VAL;
+  double rounding = 0;  // of all
+  Bounds of(std::int64_t member, const double* values, std::int64_t n) const;
+};
+// Of a stack of m × n matrices that went through lanes, `longest` = max(m, n).
+StackBounds lane_bounds(std::vector<Bounds> own, std::vector<std::int64_t> which, std::int64_t longest);
 
-// absolute, relative and rounding of every member, [batch…, 3], for derivatives: which values are equal up to that.
+// `values` [batch…, n]: bound_spectrum when the diagnosis is asked; and, if somebody listens, absolute, relative and
+// rounding of every member as residual [batch…, 3] of the call, for derivatives: which values are equal up to that.
+void keep_bounds(const Call& c, Diagnosis::State& state, const Tensor& values, StackBounds bounds);
+
+// absolute, relative and rounding, [batch…, 3].
 Tensor kept_bounds(const Dims& batch, const std::vector<Bounds>& bounds);
 
 }  // namespace wp::linalg

@@ -44,6 +44,7 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
     };
     const auto tied = [&](double v, double w2) { return std::fabs(v - w2) <= error(v) + error(w2); };
     tie[m] = 2 * error(most);
+    for (std::size_t i = first; i < end; ++i) c.error.push_back(error(c.s[i]));
     int e = 0;
     std::frexp(most, &e);
     const double size = most > 0 ? std::ldexp(1.0, e - 1) : 1;
@@ -118,6 +119,8 @@ Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, int flip
       while (low > 0 && c.group[first + low - 1] == group) --low;
       while (high < k && c.group[first + high] == group) ++high;
       for (std::size_t i = low; i < high; ++i) at(i, j) = number();
+      // A single real vector can only change its sign: half of the draws do.
+      if (high == low + 1 && !is_complex(dtype)) at(j, j) = seed % 4 == 0 ? -1 : 1;
       for (int repeat = 0; repeat < 2; ++repeat) {
         for (std::size_t p = low; p < j; ++p) {
           complex128 dot = 0;

@@ -14,6 +14,7 @@ struct Clusters {
   bool ties = false;          // some pair is tied, or some value is zero up to rounding
   bool exact = true;          // every cluster is one tie
   std::vector<double> s;      // the values, member by member
+  std::vector<double> error;  // of each, as its bounds tell
   std::vector<int> group;     // the tie that a value belongs to, counted in its member; −1: none
   std::vector<char> at_zero;  // zero up to rounding
 

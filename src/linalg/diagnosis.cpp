@@ -55,7 +55,8 @@ Tensor flags(const Diagnosis& d, bool Verdict::*flag) {
 template <class E>
 std::vector<std::string_view> words(const Diagnosis& d, E Verdict::*field) {
   std::vector<std::string_view> out;
-  for (const Verdict& v : state_of(d).verdicts) out.push_back(name(v.*field));
+  const Verdicts& all = state_of(d).verdicts;
+  for (std::size_t i = 0; i < all.size(); ++i) out.push_back(name(all[i].*field));
   return out;
 }
 
@@ -126,16 +127,22 @@ std::int64_t Diagnosis::size() const {
 }
 bool Diagnosis::ok() const {
   const auto& all = state_of(*this).verdicts;
-  return std::all_of(all.begin(), all.end(), [](const Verdict& v) { return v.status == Status::ok; });
+  return !all.any_own([](const Verdict& v) { return v.status != Status::ok; });
 }
 std::int64_t Diagnosis::worst() const {
   const auto& all = state_of(*this).verdicts;
   const auto digits = [](const Verdict& v) {
     return v.status >= Status::overflow || std::isnan(v.digits) ? -1 : v.digits;
   };
-  const auto at = std::min_element(all.begin(), all.end(),
-                                   [&](const Verdict& a, const Verdict& b) { return digits(a) < digits(b); });
-  return at == all.end() ? -1 : at - all.begin();
+  std::int64_t worst = -1;
+  double least = HUGE_VAL;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double here = digits(all[i]);
+    if (worst >= 0 && !(here < least)) continue;
+    worst = static_cast<std::int64_t>(i);
+    least = here;
+  }
+  return worst;
 }
 Status Diagnosis::status(std::int64_t member) const {
   return (*this)[member].status;
@@ -202,7 +209,7 @@ std::string Diagnosis::text() const {
   };
   if (size() == 1) return say(s.op, ": ", told(0, "the matrix"));
   std::array<std::int64_t, status_names.size()> count{};
-  for (const Verdict& v : s.verdicts) ++count[static_cast<std::size_t>(v.status)];
+  for (std::size_t i = 0; i < s.verdicts.size(); ++i) ++count[static_cast<std::size_t>(s.verdicts.status(i))];
   std::string out = say(s.op, ": ", plural(size(), "member"), ":");
   bool first = true;
   for (std::size_t k = 0; k < count.size(); ++k)
@@ -213,7 +220,7 @@ std::string Diagnosis::text() const {
   out += '.';
   std::int64_t shown = 0;
   for (std::int64_t i = 0; i < size() && shown < 5; ++i)
-    if (s.verdicts[static_cast<std::size_t>(i)].status != Status::ok) {
+    if (s.verdicts.status(static_cast<std::size_t>(i)) != Status::ok) {
       out += "\n  " + told(i, say("member ", unravel(i, s.batch)));
       ++shown;
     }

@@ -284,9 +284,10 @@ FactoredParts Factored::parts(std::source_location where) const {
 std::string Factored::to_string() const {
   std::string methods;
   const Diagnosis& d = diagnosis();
-  for (const Verdict& v : d.state()->verdicts)
+  d.state()->verdicts.each_own([&](std::size_t, const Verdict& v) {
     if (const std::string_view m = name(v.method); methods.find(m) == std::string::npos)
       methods += say(methods.empty() ? "" : ", ", m);
+  });
   return say("Factored ", state_->a.dtype(), " ", state_->a.shape(), methods.empty() ? "" : " by ", methods, "\n",
              d.text());
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/small.hpp"
 
 namespace wp::linalg {
 
@@ -18,6 +19,11 @@ AttrSpec uplo_attr() {
 
 kernels::Side side_of(std::string_view uplo) {
   return uplo == "lower" ? kernels::Side::lower : uplo == "upper" ? kernels::Side::upper : kernels::Side::both;
+}
+
+kernels::batched::Reads reads_of(std::string_view uplo) {
+  using kernels::batched::Reads;
+  return uplo == "lower" ? Reads::lower : uplo == "upper" ? Reads::upper : Reads::both;
 }
 
 template <class T>
@@ -47,20 +53,33 @@ void flow_hermitian(const FlowQuery& q, const Attr& uplo, Visit visit) {
       if (!uplo || (uplo.text() == "lower" ? j <= i : j >= i)) visit((member * n + i) * n + j);
 }
 
-void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype) {
+void measure_asymmetry(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& more,
+                       std::vector<double>& asymmetry, std::vector<std::int64_t>& which) {
+  const std::int64_t n = a.shape().back();
+  for (const std::int64_t i : more) {
+    const Tensor one = members_of(a, batch, {i}, f64);
+    asymmetry.push_back(Hermitian<double>(n, {data_of<const double>(one), n, 1}, {}).asymmetry);
+    which.push_back(i);
+  }
+}
+
+void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype,
+                      const std::vector<std::int64_t>& which) {
   const double threshold = 64 * round_off(dtype);
   const auto worst = std::max_element(asymmetry.begin(), asymmetry.end());
   if (c.diagnosed || worst == asymmetry.end() || !(*worst > threshold)) return;
   Finding f = misuse("WP-LIN-006", {}, {}, {});
   f.severity = Severity::warning;
   f.count = std::count_if(asymmetry.begin(), asymmetry.end(), [&](double v) { return v > threshold; });
+  const std::int64_t members = count_of(batch_of(c.in[0]));
   f.worst_member = worst - asymmetry.begin();
+  if (!which.empty()) f.worst_member = which[static_cast<std::size_t>(f.worst_member)];
   f.measured = *worst;
   f.threshold = threshold;
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", *worst);
   f.message =
-      say(asymmetry.size() > 1 ? say("matrix ", f.worst_member, " of ", asymmetry.size()) : std::string("the matrix"),
+      say(members > 1 ? say("matrix ", f.worst_member, " of ", members) : std::string("the matrix"),
           " is not symmetric: elements differ from their mirror images by up to ", text,
           " of the largest. The answer is that of (x + conj(x)ᵀ)/2.");
   f.advice = "Make it symmetric before, or say which triangle is meant: uplo = \"lower\".";

@@ -1,5 +1,6 @@
 // Functions of symmetric and Hermitian matrices act on (A + Aᴴ)/2, or on the triangle that uplo names.
 #pragma once
+#include "kernels/batched/lanes.hpp"
 #include "kernels/mirror.hpp"
 #include "linalg/members.hpp"
 
@@ -7,6 +8,7 @@ namespace wp::linalg {
 
 AttrSpec uplo_attr();
 kernels::Side side_of(std::string_view uplo);
+kernels::batched::Reads reads_of(std::string_view uplo);
 inline double asymmetry_of(const kernels::Mirrored& m) {
   return m.finite && m.largest > 0 ? m.apart / m.largest : 0;
 }
@@ -25,7 +27,11 @@ struct Hermitian {
 // Every element of the same member, or of the triangle that `uplo` names: whether there is an answer rests on all.
 void flow_hermitian(const FlowQuery& q, const Attr& uplo, Visit visit);
 
-// Reports members that are not symmetric beyond rounding (WP-LIN-006).
-void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype);
+// Reports members that are not symmetric beyond rounding (WP-LIN-006): asymmetry[i] is that of member i, or which[i].
+void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype,
+                      const std::vector<std::int64_t>& which = {});
+// How far from symmetric some members of a real stack are, added to those of others.
+void measure_asymmetry(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& more,
+                       std::vector<double>& asymmetry, std::vector<std::int64_t>& which);
 
 }  // namespace wp::linalg

@@ -43,6 +43,7 @@ double expected_error(const Verdict& v) {
 inline bool few(std::int64_t n, std::int64_t columns) {
   return columns <= 4 || 16 * columns <= n;
 }
+inline constexpr std::int64_t kSmallInverse = 32;  // rows up to which improving an inverse costs little
 inline constexpr double kGoodEnough = 1e-9;  // larger errors are worth improving, whatever it costs
 // `worse`: by so much the error counts more than what is expected (amplification()).
 template <class T>

@@ -22,30 +22,35 @@ bool ill(const Verdict& v, double u) {
 void keep_conditions(const Call& c) {
   Call::Aside& aside = c.beside();
   const Diagnosis::State* const s = aside.diagnosis.state();
-  if (!s || aside.keepsake || !is_floating(c.in[0].dtype())) return;
-  const double u = round_off(c.in[0].dtype());
-  if (std::any_of(s->verdicts.begin(), s->verdicts.end(), [u](const Verdict& v) { return ill(v, u); }))
-    aside.keepsake = std::make_shared<const std::vector<Verdict>>(s->verdicts);
+  if (!s || aside.keepsake || !is_floating(c.out[0].dtype())) return;
+  const double u = round_off(c.out[0].dtype());
+  // Members that share a verdict have nine digits in f64; of narrower dtypes that may be too few.
+  const bool all_good = !s->verdicts.shared() || u < 1e-15;
+  if (!all_good || s->verdicts.any_own([u](const Verdict& v) { return ill(v, u); }))
+    aside.keepsake = std::shared_ptr<const Diagnosis::State>(std::make_shared<Diagnosis>(aside.diagnosis), s);
 }
 
 void find_lost_digits(const Backward& b) {
   if (!b.keepsake) return;
-  const auto& all = *static_cast<const std::vector<Verdict>*>(b.keepsake);
-  const double u = round_off(b.dtype(0));
+  const Verdicts& all = static_cast<const Diagnosis::State*>(b.keepsake)->verdicts;
+  const double u = round_off(b.output(0).dtype);
   Finding f;
   f.code = "WP-GRD-012";
   f.op = b.op.name;
   f.place = b.place;
   f.threshold = 1 / std::sqrt(u);
+  double least = HUGE_VAL;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!ill(all[i], u)) continue;
+    const Verdict v = all[i];
+    if (!ill(v, u)) continue;
     if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
     ++f.count;
-    if (f.worst_member < 0 || all[i].rcond < all[static_cast<std::size_t>(f.worst_member)].rcond)
-      f.worst_member = static_cast<std::int64_t>(i);
+    if (f.worst_member >= 0 && !(v.rcond < least)) continue;
+    f.worst_member = static_cast<std::int64_t>(i);
+    least = v.rcond;
   }
   if (f.count == 0) return;
-  f.measured = 1 / all[static_cast<std::size_t>(f.worst_member)].rcond;
+  f.measured = 1 / least;
   const double left = -std::log10(2 * u * f.measured), most = std::floor(-std::log10(u));
   std::string whose = "the matrix";
   if (all.size() > 1) {

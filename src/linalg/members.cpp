@@ -15,13 +15,14 @@ double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t l
 
 }  // namespace
 
-std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names) {
+std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names,
+                                            bool own) {
   auto state = std::make_shared<Diagnosis::State>();
   state->op = c.op.name;
   state->batch = batch;
   state->matrix = c.in[0];
   state->names = std::move(names);
-  state->verdicts.resize(static_cast<std::size_t>(count_of(batch)));
+  if (own) state->verdicts.resize(static_cast<std::size_t>(count_of(batch)));
   return state;
 }
 

@@ -20,8 +20,9 @@ void for_members(std::int64_t count, std::int64_t n, F&& f) {
   });
 }
 
-// A diagnosis to fill, for the stack in argument 0.
-std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names = {});
+// A diagnosis to fill, for the stack in argument 0. `own`: with a verdict per member.
+std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names = {},
+                                            bool own = true);
 
 // Results in the working dtype, brought to the output's when it ends.
 class Result {

@@ -5,6 +5,7 @@
 #include "linalg/qr_rule.hpp"
 
 #include "base/text.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rule_kit.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"
@@ -67,6 +68,20 @@ const Op first_order_only = {
 
 }  // namespace
 
+namespace {
+
+// Second derivatives divide by R twice.
+void find_small_pivots(const Backward& b, const Tensor& pivots, const Tensor& size, double allowed) {
+  const double least = astype(wp::min(divide(pivots, size)), f64).item<double>();
+  if (least < allowed)
+    find_loss(b, "WP-GRD-012", 1 / least, 1 / allowed,
+              say("R has a pivot that is ", least,
+                  " of its largest element: second derivatives divide by it, and lose digits accordingly."),
+              "Use svd, or a wider dtype.");
+}
+
+}  // namespace
+
 Tensors vjp_qr(const Backward& b) {
   const Tensor &q = b.out[0], &r = b.out[1], &gq = b.cotangents[0], &gr = b.cotangents[1];
   const std::int64_t m = q.shape(-2), n = r.shape(-1), k = std::min(m, n);
@@ -74,14 +89,16 @@ Tensors vjp_qr(const Backward& b) {
   const double tiny = 8 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps;
   const Parts p = parts_of(q, r, k);
   Numerators top = numerators(p, gq, gr, k);
+  const bool recorded = b.recorded();
+  const double allowed = near_enough(b, r);
   Tensor small, w;  // pivots that vanish up to rounding
   bool singular = false;
   {
     const Unrecorded here;
     if (gq.defined() && p.q2.defined()) {
       const Tensor free = skew(matmul(adjoint(p.q2), trailing(gq, k)));
-      const double allowed = gauge_rounding(q.dtype(), m);
-      if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), allowed)))))
+      const double rounding = gauge_rounding(q.dtype(), m);
+      if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), rounding)))))
         refuse<GaugeError>(
             "WP-GRD-007",
             "the loss depends on the columns that complete Q, which the matrix does not determine: it has "
@@ -93,6 +110,7 @@ Tensors vjp_qr(const Backward& b) {
     small = less_equal(pivots, multiply(size, tiny));
     singular = bool(wp::any(small));
     w = astype(where(small, where(equal(size, 0), 1, size), 0), real_of(q.dtype()));
+    if (recorded && !singular) find_small_pivots(b, pivots, size, allowed);
   }
   Tensor g;
   if (!singular) {
@@ -116,9 +134,9 @@ Tensors vjp_qr(const Backward& b) {
         astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), tiny)), f.S.dtype());
     const Tensor P = recombined(f.U, null, f.U);
     const Tensor off = wp::abs(matmul(top.n, P));
-    const double allowed = gauge_rounding(q.dtype(), std::max(m, n));
+    const double rounding = gauge_rounding(q.dtype(), std::max(m, n));
     const Tensor scale = maximum(size_of(top.n), size_of(dn));
-    if (bool(wp::any(greater(off, multiply(scale, allowed)))))
+    if (bool(wp::any(greater(off, multiply(scale, rounding)))))
       refuse<GaugeError>(
           "WP-GRD-007",
           "the loss depends on the columns of Q that belong to vanishing pivots of R, which the matrix does "
@@ -127,7 +145,7 @@ Tensors vjp_qr(const Backward& b) {
     const Tensor E = add(adjoint(p.r1), matmul(adjoint(square), P));
     g = adjoint(linalg::solve(adjoint(E), adjoint(add(top.n, matmul(dn, P)))));
   }
-  if (singular && b.recorded()) {
+  if (singular && recorded) {
     const Tensor* const in[] = {&g};
     g = call1(first_order_only, in, {}, b.place);
   }

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "linalg/stack.hpp"
 #include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -29,6 +31,53 @@ void find_kink(const Backward& b, double measured, double threshold, std::string
   f.message = std::move(message);
   f.advice = "Move the matrix, or use a smooth loss.";
   b.find(std::move(f));
+}
+
+void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
+               const char* advice) {
+  Finding f;
+  f.code = code;
+  f.measured = measured;
+  f.threshold = threshold;
+  f.message = std::move(message);
+  f.advice = advice;
+  b.find(std::move(f));
+}
+
+double near_enough(const Backward& b, const Tensor& a) {
+  return std::pow(round_off(working_dtype(a.dtype(), std::max(a.shape(-2), a.shape(-1)))),
+                  b.recorded() ? 0.47 : 0.56);
+}
+
+void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed) {
+  const Unrecorded here;
+  const Tensor near = logical_and(less(gap, multiply(largest, allowed)), greater(largest, 0));
+  if (!bool(wp::any(near))) return;
+  const double least = astype(wp::min(where(near, gap, HUGE_VAL)), f64).item<double>();
+  find_loss(b, "WP-GRD-008", least, allowed,
+            say("singular values between which the function decides differ by ", least,
+                " only: the derivative is large, about 1/gap, and its digits are lost accordingly."),
+            "Choose a place where the singular values fall (svdvals), or a wider dtype.");
+}
+
+void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool least) {
+  const double allowed = near_enough(b, a);
+  const Unrecorded here;
+  const std::int64_t k = std::min(a.shape(-2), a.shape(-1));
+  if (k < 2) return;
+  const Tensor sigma = diagnosed::svdvals(a).value, first = sigma[{ellipsis, 0}];
+  const Tensor gap = subtract(sigma[{ellipsis, least ? k - 2 : 0}], sigma[{ellipsis, least ? k - 1 : 1}]);
+  find_near(b, where(equal(kept[{ellipsis, 1}], 1), gap, first), first, allowed);
+}
+
+void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why) {
+  const Unrecorded here;
+  const auto members = wp::sum(astype(not_equal(kept[{ellipsis, 1}], smooth), i64)).item<std::int64_t>();
+  if (members > 0)
+    find_kink(
+        b, static_cast<double>(members), 0,
+        say("the function has a kink here: ", why, members > 1 ? say(" in ", members, " matrices") : std::string(),
+            ". The gradient is a subgradient: the mean over the tie, 0 at zero."));
 }
 
 Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size) : b_(b), c_(c) {
@@ -71,14 +120,14 @@ void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, 
   const Tensor tied = logical_and(bad, less_equal(wp::abs(d), c_.tie));
   if (bool(wp::any(tied))) refuse_gauge(tied_values(tied), largest(where(tied, off, 0)), largest(tolerance_));
   small = logical_and(small, logical_not(bad));
-  Finding f;
-  f.code = "WP-GRD-008";
-  f.measured = astype(wp::min(where(bad, wp::abs(d), HUGE_VAL)), f64).item<double>();
-  f.threshold = largest(c_.near);
-  f.message = say("the loss depends on the vectors of values that differ by ", f.measured,
-                  " only: the derivative is large, about 1/gap, and its digits are lost accordingly.");
-  f.advice = "Use what does not depend on the basis: projector, polar, low_rank, eigh_apply, svd_apply.";
-  b_.find(std::move(f));
+  // K is of the size of d where the series has not settled only: the quotient is no larger than other derivatives.
+  const Tensor large = logical_and(bad, greater(off, multiply(wp::abs(expected), 64)));
+  if (!bool(wp::any(large))) return;
+  const double least = astype(wp::min(where(large, wp::abs(d), HUGE_VAL)), f64).item<double>();
+  find_loss(b_, "WP-GRD-008", least, largest(c_.near),
+            say("the loss depends on the vectors of values that differ by ", least,
+                " only: the derivative is large, about 1/gap, and its digits are lost accordingly."),
+            "Use what does not depend on the basis: projector, polar, low_rank, eigh_apply, svd_apply.");
 }
 
 // "the basis of the repeated values 2 and 2 (numbers 0 and 1)"
@@ -175,6 +224,53 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
   Dims shape = g.shape();
   shape.push_back(g.shape().back());
   return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
+}
+
+void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
+                 const std::function<Tensor(const Tensor&)>& at) {
+  const Unrecorded here;
+  if (!b.verify().value_or(true)) return;
+  const double half = 1000 * std::sqrt(finfo(g.dtype()).eps / 2);  // bounds are some thirty times the errors
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const auto numbers = [](const Tensor& t) { return astype(t, f64).to_vector<double>(); };
+  const std::vector<double> v = numbers(g);
+  if (v.size() != c.s.size()) return;
+  double least_gap = HUGE_VAL;
+  std::vector<char> small(v.size());  // known to few digits; of what is zero up to rounding ties tell
+  for (std::size_t first = 0; first < v.size(); first += k) {
+    double most = 0;
+    for (std::size_t i = first; i < first + k; ++i) most = std::max(most, std::fabs(v[i]));
+    for (std::size_t i = first; i < first + k; ++i) {
+      const double size = std::fabs(c.s[i]);
+      small[i] = size > c.error[i] && v[i] != 0 && c.error[i] > half * size;
+      if (i + 1 == first + k || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
+      const double gap = std::fabs(c.s[i] - c.s[i + 1]), loss = std::max(c.error[i], c.error[i + 1]) / gap;
+      if (loss * std::fabs(v[i] - v[i + 1]) > half * most) least_gap = std::min(least_gap, gap);
+    }
+  }
+  if (std::isfinite(least_gap))
+    find_loss(b, "WP-GRD-008", least_gap, half,
+              say("the loss weighs values differently that differ by ", least_gap,
+                  " only: their vectors, of which the gradient is made, have lost digits accordingly."),
+              "Use what treats them alike, or a wider dtype.");
+  if (std::find(small.begin(), small.end(), 1) == small.end()) return;
+  const std::vector<double> moved = numbers(at(add(s, astype(Tensor::from(c.error, s.shape()), s.dtype()))));
+  double worst = 0;
+  for (std::size_t first = 0; first < v.size(); first += k) {
+    double most = 0, off = 0;
+    for (std::size_t i = first; i < first + k; ++i) {
+      most = std::max(most, std::fabs(v[i]));
+      if (small[i] && std::isfinite(moved[i])) off = std::max(off, std::fabs(moved[i] - v[i]));
+    }
+    if (off > half * most) worst = std::max(worst, off / most);
+  }
+  if (worst > 0)
+    find_loss(b, "WP-GRD-012", worst, half,
+              say("the loss rests on small values, which are known to within rounding of the largest one: the "
+                  "gradient may be off by ",
+                  worst, " of itself."),
+              "Use solve, inv, slogdet or logdet instead of reciprocals and logarithms of values; or accuracy = "
+              "\"high\", or a wider dtype.");
 }
 
 Tensor level_values(const Clusters& c, const Tensor& like) {

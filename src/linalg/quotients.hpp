@@ -41,10 +41,27 @@ int terms_for(const Backward& b);
 
 // The gradient is a subgradient (WP-GRD-009).
 void find_kink(const Backward& b, double measured, double threshold, std::string message);
+// The same for a function of singular values that is smooth where `kept` (values_that_are) counts `smooth` of them.
+void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why);
+// Digits were lost.
+void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
+               const char* advice);
+// Gaps, relative to the largest value, that leave a derivative six digits; 1/gap enters once more for a second one.
+// `a`: the matrix, which is decomposed in its working dtype. To be asked while the way back is recorded.
+double near_enough(const Backward& b, const Tensor& a);
+// A derivative that is about 1/gap: gaps below `allowed` of the largest value are a finding (WP-GRD-008).
+void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed);
+// The same for the largest or the least singular value of a, where it is not tied (`kept` counts one).
+void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool least);
 // A cotangent of values alone, with ties levelled: a kink is a finding. `at_level`: the same where ties are exact, if
 // the rest of the computation can be asked; what is uneven only because values are rounded is no kink.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
                 const std::function<Tensor()>& at_level = {});
+// What the cotangent g of values loses: where it differs between values that are nearly equal, whose vectors mix
+// (WP-GRD-008), and where it moves with the errors of small values, as that of log does (WP-GRD-012). `at`: g for
+// other values. Nothing is looked at where the caller does not want answers checked.
+void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
+                 const std::function<Tensor(const Tensor&)>& at);
 // The values with ties made exact.
 Tensor level_values(const Clusters& c, const Tensor& like);
 

@@ -98,7 +98,7 @@ bool any_true(const Tensor& mark) {
   return unrecorded([&] { return value_at(any(mark), 0) != complex128(0); });
 }
 
-Tensor kept_values(const Dims& batch, const std::vector<Verdict>& verdicts) {
+Tensor kept_values(const Dims& batch, const Verdicts& verdicts) {
   Dims shape = batch;
   shape.push_back(2);
   const Tensor out = Tensor::adopt(detail::make_node(i64, shape));

@@ -12,6 +12,7 @@
 namespace wp::linalg {
 
 struct Verdict;
+class Verdicts;
 
 Tensor adjoint(const Tensor& x);
 Tensor product(const Tensor& a, const Tensor& b, const Tensor& c);
@@ -60,7 +61,7 @@ auto unrecorded(F&& f) {
 bool any_true(const Tensor& mark);
 
 // Singular values that count, of every member: [batch…, 2] of the first and how many.
-Tensor kept_values(const Dims& batch, const std::vector<Verdict>& verdicts);
+Tensor kept_values(const Dims& batch, const Verdicts& verdicts);
 
 // The same of the diagnosis that a call left, beside it.
 void keep_counts(const Call& c);

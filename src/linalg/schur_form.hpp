@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <string>
 
 #include "linalg/dense.hpp"
 
@@ -87,5 +88,8 @@ Spectrum with_schur(const Dense<T>& a, F&& f) {
   }
   return s;
 }
+
+// What an iteration for n eigenvalues had reached when LAPACK gave it up with `info`: after "the matrix".
+std::string gave_up(int info, std::int64_t n);
 
 }  // namespace wp::linalg

@@ -70,14 +70,15 @@ std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Di
 Finding finding_of(const Diagnosis& d, const Trouble& trouble, std::string_view advice) {
   const Diagnosis::State& s = *d.state();
   Finding f = misuse(trouble.code, {}, {}, {});
-  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
-    if (s.verdicts[i].status != trouble.status) continue;
+  double worst = HUGE_VAL;
+  s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
+    if (v.status != trouble.status) return;
     if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
     ++f.count;
-    const auto digits = [&](std::int64_t k) { return s.verdicts[static_cast<std::size_t>(k)].rcond; };
-    if (f.worst_member < 0 || digits(static_cast<std::int64_t>(i)) < digits(f.worst_member))
-      f.worst_member = static_cast<std::int64_t>(i);
-  }
+    if (f.worst_member >= 0 && !(v.rcond < worst)) return;
+    f.worst_member = static_cast<std::int64_t>(i);
+    worst = v.rcond;
+  });
   const std::int64_t first = f.members.front();
   if (trouble.status == Status::nonfinite_input) {
     const std::string text = s.nonfinite(first);
@@ -100,35 +101,41 @@ void consider_dtype(const Call& c, Diagnosis::State& s, bool finite_answers) {
     const Tensor& y = c.out[k];
     if (!is_floating(y.dtype()) || members == 0) continue;
     const double u = round_off(y.dtype()), digits = -std::log10(u);
-    for (Verdict& v : s.verdicts) {
+    s.verdicts.least_error = std::max(s.verdicts.least_error, u);
+    const std::int64_t each = y.size() / members;
+    // Members that share a verdict have been looked at.
+    const bool look = finite_answers &&
+                      (s.verdicts.shared() || kernels::any_nonfinite(y.dtype(), y.node()->data, y.size()));
+    s.verdicts.each_own([&](std::size_t i, Verdict& v) {
       if (v.digits > digits) v.digits = digits;
       if (v.forward_error < u) v.forward_error = u;
-    }
-    if (!finite_answers || !kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) continue;
-    const std::int64_t each = y.size() / members;
-    for (std::int64_t e = 0; e < y.size(); ++e) {
-      Verdict& v = s.verdicts[static_cast<std::size_t>(e / each)];
-      if (v.status > Status::ill_conditioned || !nonfinite_at(y, e)) continue;
-      v.status = Status::overflow;
-      v.reason = say("has an answer beyond the range of ", y.dtype(), ": element ", unravel(e, y.shape()), " is ",
-                     text_at(y, e), ".");
-    }
+      const std::int64_t first = static_cast<std::int64_t>(i) * each;
+      for (std::int64_t e = first; look && e < first + each && v.status <= Status::ill_conditioned; ++e) {
+        if (!nonfinite_at(y, e)) continue;
+        v.status = Status::overflow;
+        v.reason = say("has an answer beyond the range of ", y.dtype(), ": element ", unravel(e, y.shape()), " is ",
+                       text_at(y, e), ".");
+      }
+    });
   }
 }
 
 // Answers of good members that are beyond the range of the dtype, in one result.
 void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t output) {
   const Tensor& y = c.out[output];
-  if (!is_floating(y.dtype()) || !kernels::any_nonfinite(y.dtype(), y.node()->data, y.size())) return;
+  if (!is_floating(y.dtype()) || y.size() == 0) return;
   const std::int64_t each = y.size() / std::max<std::int64_t>(static_cast<std::int64_t>(s.verdicts.size()), 1);
   Finding f = misuse("WP-LIN-007", {}, {}, {});
   f.severity = Severity::warning;
   std::int64_t first = -1;
-  for (std::int64_t e = 0; e < y.size(); ++e)
-    if (s.verdicts[static_cast<std::size_t>(e / each)].status == Status::overflow && nonfinite_at(y, e)) {
+  s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
+    const std::int64_t from = static_cast<std::int64_t>(i) * each;
+    for (std::int64_t e = from; v.status == Status::overflow && e < from + each; ++e) {
+      if (!nonfinite_at(y, e) && each != 1) continue;  // a single number may be too small as well
       if (first < 0) first = e;
       ++f.count;
     }
+  });
   if (first < 0) return;
   f.element = unravel(first, y.shape());
   f.message =
@@ -144,7 +151,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
             bool finite_answers) {
   consider_dtype(c, *state, finite_answers);
   std::array<bool, 8> seen{};
-  for (const Verdict& v : state->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
+  state->verdicts.each_own([&](std::size_t, const Verdict& v) { seen[static_cast<std::size_t>(v.status)] = true; });
   if (seen[static_cast<std::size_t>(Status::nonfinite_input)]) {
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
@@ -184,11 +191,11 @@ void report_uncertified(const Call& c, const Diagnosis::State& s) {
   if (c.diagnosed) return;
   Finding f = misuse("WP-LIN-009", {}, {}, {});
   f.severity = Severity::warning;
-  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
-    if (s.verdicts[i].certified || s.verdicts[i].status >= Status::singular) continue;
+  s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
+    if (v.certified || v.status >= Status::singular) return;
     if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
     ++f.count;
-  }
+  });
   if (f.count == 0) return;
   f.message = which(s, f.members.front(), f.count) +
               "has no proved error bound: for no approximate inverse R could ‖I − R A‖ < 1 be shown. The estimate "

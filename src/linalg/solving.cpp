@@ -10,6 +10,7 @@
 #include "linalg/certified.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/small.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -187,26 +188,66 @@ class Solver {
   const KeptFor<T> kept_;
 };
 
+// All members, or those of `which`, whose answers follow each other.
 template <class T>
-void run(const Problem& p, const Options& o, const Factors* factors, const Result& x,
-         std::vector<Verdict>& verdicts) {
+void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdicts& verdicts,
+         const std::vector<std::int64_t>& which = {}) {
   const Solver<T> solver(p, o, factors);
   for_members(static_cast<std::int64_t>(verdicts.size()), p.n, [&](std::int64_t i) {
-    T* const to = x.data<T>() + i * p.n * p.k;
-    solver.restore(i, to);
-    verdicts[static_cast<std::size_t>(i)] = solver.run(i, to);
+    T* const to = x + i * p.n * p.k;
+    const std::int64_t member = which.empty() ? i : which[static_cast<std::size_t>(i)];
+    solver.restore(member, to);
+    verdicts[static_cast<std::size_t>(i)] = solver.run(member, to);
   });
+}
+
+// Through lanes; members in doubt as a stack of their own, or by the factors that are kept.
+template <class T>
+void run_small(const Problem& p, const Options& o, const Factors* factors, const Tensor& y, Diagnosis::State& state) {
+  const std::int64_t members = count_of(p.batch);
+  const bool inverse = !p.b.defined(), refined = !inverse && few(p.n, p.k);
+  const LaneStack<T> a(p.a, p.batch);
+  T* const x = data_of<T>(y);
+  Verdict common;
+  common.method = Method::lu;
+  Tensor rcond;
+  std::vector<std::int64_t> doubtful;
+  if (inverse) {
+    rcond = Tensor::adopt(detail::make_node(f64, {members}));
+    doubtful = run_lanes(members, p.n, data_of<double>(rcond), [&](Range range, Marks marks) {
+      kernels::batched::inverse<T>(p.n, a.source(), range, x, marks);
+    });
+  } else {
+    const LaneStack<T> b(p.b, p.batch);
+    doubtful = run_lanes(members, p.n, nullptr, [&](Range range, Marks marks) {
+      kernels::batched::solve<T>(p.n, p.k, a.source(), b.source(), range, x, refined, marks);
+    });
+  }
+  state.verdicts.share(static_cast<std::size_t>(members), common,
+                       system_detail(p.a, p.batch, rcond, refined ? 0 : 1));
+  if (doubtful.empty()) return;
+  const auto count = static_cast<std::int64_t>(doubtful.size());
+  Problem rest = p;
+  rest.a = factors ? brought(p.a, f64) : members_of(p.a, p.batch, doubtful, f64);
+  if (!inverse) rest.b = factors ? brought(p.b, f64) : members_of(p.b, p.batch, doubtful, f64);
+  if (!factors) rest.batch = {count};
+  const Tensor answers = Tensor::adopt(detail::make_node(f64, {count, p.n, p.k}));
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  run<double>(rest, o, factors, data_of<double>(answers), verdicts, factors ? doubtful : std::vector<std::int64_t>());
+  put_members(answers, doubtful, p.n * p.k, y);
+  state.verdicts.take(verdicts, doubtful);
 }
 
 // For the derivative, where members were not solved as they are: how (0 plainly, 1 by a pseudo-inverse, 2 with a
 // ridge), λ, and the singular values that counted.
 void keep_methods(const Call& c, const Diagnosis::State& s) {
   const auto other = [](const Verdict& v) { return v.method == Method::pinv || v.method == Method::ridge; };
-  if (std::none_of(s.verdicts.begin(), s.verdicts.end(), other)) return;
+  if (!s.verdicts.any_own(other)) return;
   const Tensor methods = Tensor::adopt(detail::make_node(i64, s.batch)),
                ridges = Tensor::adopt(detail::make_node(f64, s.batch));
   for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
-    const Verdict& v = s.verdicts[i];
+    const Verdict v = s.verdicts[i];
     reinterpret_cast<std::int64_t*>(methods.node()->data)[i] = v.method == Method::pinv    ? 1
                                                                : v.method == Method::ridge ? 2
                                                                                            : 0;
@@ -269,23 +310,30 @@ void flow_members(const FlowQuery& q, std::int64_t in_each, std::int64_t out_eac
 
 void run_systems(Call& c, const Problem& given, const Options& options) {
   Tensor& y = c.out[0];
-  // Inverting in twice the precision costs less than refining n right-hand sides.
-  const DType work = working_dtype(y.dtype(), given.b.defined() ? given.n : 0);
-  Problem p = given;
-  p.a = brought(given.a, work);
-  if (given.b.defined()) p.b = brought(given.b, work);
-  Result x(y, work);
-  auto state = new_state(c, p.batch, options.names);
-  state->matrix = given.a;
   Options quiet = options;
   if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
-  with_float(work, [&]<class T>(T) {
-    state->threshold = options.high && p.n <= kQuadLargest ? 4 * kQuadRoundOff : System<T>::threshold;
-    run<T>(p, quiet, factors_of(c), x, state->verdicts);
-  });
-  x.finish();
-  for (Verdict& v : state->verdicts)
+  const bool small = fits_lanes(y.dtype(), count_of(given.batch), given.n, given.k) && plain(options, factors_of(c));
+  auto state = new_state(c, given.batch, options.names, !small);
+  state->matrix = given.a;
+  // Inverting in twice the precision costs less than refining n right-hand sides.
+  const DType work = small ? y.dtype() : working_dtype(y.dtype(), given.b.defined() ? given.n : 0);
+  Problem p = given;
+  p.a = brought(small && factors_of(c) ? factors_of(c)->kept->matrix() : given.a, work);
+  if (given.b.defined()) p.b = brought(given.b, work);
+  if (small) {
+    state->threshold = System<double>::threshold;
+    with_real(work, [&]<class T>(T) { run_small<T>(p, quiet, factors_of(c), y, *state); });
+  } else {
+    Result x(y, work);
+    with_float(work, [&]<class T>(T) {
+      state->threshold = options.high && p.n <= kQuadLargest ? 4 * kQuadRoundOff : System<T>::threshold;
+      run<T>(p, quiet, factors_of(c), x.data<T>(), state->verdicts);
+    });
+    x.finish();
+  }
+  state->verdicts.each_own([&](std::size_t, Verdict& v) {
     if (v.certified && work != y.dtype()) v.forward_error += round_off(y.dtype());
+  });
   if (options.certify) report_uncertified(c, *state);
   keep_methods(c, *state);
   settle(c, std::move(state), options.if_ill, given.advice);

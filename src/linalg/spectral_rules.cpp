@@ -85,9 +85,11 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
   return g;
 }
 
+// `at`: the cotangent for other values.
 Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& g,
-                          const Clusters& c, const std::function<Tensor()>& at_level = {}) {
-  const Tensor level = levelled(b, g, c, "singular values", at_level);
+                          const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
+  const Tensor level = levelled(b, g, c, "singular values", [&] { return at(level_values(c, s)); });
+  find_unsure(b, level, c, s, at);
   const std::int64_t k = s.shape().back();
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
 }
@@ -141,9 +143,11 @@ Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v
   return gradient_of_eigh(b, values, v, b.taylor({{values, v}, {a}}, {{c.w, {}}, {da}}, order), c);
 }
 
-Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& v, const Tensor& g, const Clusters& c,
-                               const std::function<Tensor()>& at_level = {}) {
-  return recombined(v, levelled(b, g, c, "eigenvalues", at_level), v);
+Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& g,
+                               const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
+  const Tensor level = levelled(b, g, c, "eigenvalues", [&] { return at(level_values(c, values)); });
+  find_unsure(b, level, c, values, at);
+  return recombined(v, level, v);
 }
 
 }  // namespace
@@ -156,8 +160,8 @@ Tensors vjp_svd(const Backward& b) {
   const Clusters c = clusters_of(s, b.residuals[0], true, terms);
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
   if (!vectors)
-    return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, [&] {
-      return b.taylor({{{}, level_values(c, s), {}}, {}}, {}, 0)[0][1];
+    return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, [&](const Tensor& values) {
+      return b.taylor({{{}, values, {}}, {}}, {}, 0)[0][1];
     })};
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
@@ -172,8 +176,8 @@ Tensors vjp_eigh(const Backward& b) {
   const Clusters c = clusters_of(values, b.residuals[0], false, terms);
   Tensor g;
   if (!b.cotangents[1].defined()) {
-    g = gradient_of_eigenvalues(b, v, b.cotangents[0], c, [&] {
-      return b.taylor({{level_values(c, values), {}}, {}}, {}, 0)[0][0];
+    g = gradient_of_eigenvalues(b, values, v, b.cotangents[0], c, [&](const Tensor& other) {
+      return b.taylor({{other, {}}, {}}, {}, 0)[0][0];
     });
   } else {
     if (b.verify().value_or(c.any && c.ties)) {
@@ -190,22 +194,42 @@ Tensors vjp_eigh(const Backward& b) {
   return {hermitian_cotangent(g, b.attr(0))};
 }
 
+namespace {
+
+// The cotangent of values that are computed once more, where the way back is differentiated again; as it came where
+// nothing follows that could be asked (forward mode).
+Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
+                    const std::function<Tensor(const Tensor&)>& at) {
+  if (!b.recorded() || !c.any) return b.g();
+  try {
+    return at(values);
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;
+    return b.g();
+  }
+}
+
+}  // namespace
+
+// Where the way back is differentiated again, U diag(g) Vᴴ is smooth at a tie only together with what g makes of the
+// values: so g is computed once more, from those of this decomposition.
 Tensors vjp_svdvals(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const SvdResult f = svd(b.in[0], {.full_matrices = false});
-  const Clusters c = clusters_of(f.S, b.residuals[0], true, 2);
-  return {gradient_of_values(b, f.U, f.S, f.Vh, b.g(), c, [&] {
-    return b.taylor({{level_values(c, f.S)}, {}}, {}, 0)[0][0];
-  })};
+  const Clusters c = clusters_of(f.S, b.residuals[0], true, terms_for(b));
+  const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
+  const Tensor g = cotangent_at(b, c, f.S, at);
+  return {gradient_of_values(b, f.U, f.S, f.Vh, g, c, at)};
 }
 
 Tensors vjp_eigvalsh(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const Attr& uplo = b.attr(0);
   const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
-  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, 2);
-  const auto at_level = [&] { return b.taylor({{level_values(c, f.eigenvalues)}, {}}, {}, 0)[0][0]; };
-  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvectors, b.g(), c, at_level), uplo)};
+  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b));
+  const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
+  const Tensor g = cotangent_at(b, c, f.eigenvalues, at);
+  return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvalues, f.eigenvectors, g, c, at), uplo)};
 }
 
 }  // namespace wp::linalg

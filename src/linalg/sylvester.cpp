@@ -54,14 +54,14 @@ class Operator {
     if (scale != 1)
       for (std::int64_t i = 0; i < a_.n * b_.n; ++i) c[i] /= scale;
   }
-  // The same for row-major C as given: X = U (S⁻¹ (Uᴴ C V)) Vᴴ.
-  void apply(T* c) {
+  // The same for row-major C as given: X = U (S⁻¹ (Uᴴ C V)) Vᴴ; S⁻ᴴ instead.
+  void apply(T* c, bool adjoint = false) {
     const std::int64_t m = a_.n, n = b_.n;
     kernels::Buffer<T> half(m * n), turned(m * n);
     const kernels::MutableView<T> h{half.data(), n, 1}, t{turned.data(), 1, m}, x{c, n, 1};
     kernels::gemm<T>(m, n, m, a_.adjoint(), x, h);
     kernels::gemm<T>(m, n, n, h, b_.vectors(), t);
-    solve(turned.data(), false);
+    solve(turned.data(), adjoint);
     kernels::gemm<T>(m, n, m, a_.vectors(), t, h);
     kernels::gemm<T>(m, n, n, h, b_.adjoint(), x);
   }
@@ -73,6 +73,36 @@ class Operator {
     const double norm = kernels::norms<T>(a_.n, a_.n, {a_.s.data(), 1, a_.n}).one +
                         kernels::norms<T>(b_.n, b_.n, {b_.s.data(), 1, b_.n}).infinity;
     return !common_ && norm > 0 && inverse > 0 && std::isfinite(inverse) ? std::min(1.0, 1 / norm / inverse) : 0;
+  }
+  // The same for changes of the elements of A and B relative to each, which units do not change:
+  // max |X| / ‖|P⁻¹|·(|A||X| + |X||B|)‖∞ with P X = A X + X B. x: X, row-major; A, B scaled by 2^exponent.
+  double rcond(kernels::View<T> a, kernels::View<T> b, int exponent, const T* x) {
+    const std::int64_t m = a_.n, n = b_.n;
+    const auto size = [exponent](const T& v) { return std::ldexp(size_of_number(v), exponent); };
+    std::vector<double> d(count(m * n));
+    double most = 0;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        double& sum = d[count(i * n + j)];
+        for (std::int64_t k = 0; k < m; ++k)
+          sum += size(a.data[i * a.rows + k * a.columns]) * size_of_number(x[k * n + j]);
+        for (std::int64_t k = 0; k < n; ++k)
+          sum += size_of_number(x[i * n + k]) * size(b.data[k * b.rows + j * b.columns]);
+        most = std::max(most, size_of_number(x[i * n + j]));
+      }
+    const auto by_d = [&](T* y) {
+      for (std::int64_t e = 0; e < m * n; ++e) y[e] *= static_cast<typename kernels::RealOf<T>::type>(d[count(e)]);
+    };
+    const auto plain = [&](T* y) {
+      apply(y, true);
+      by_d(y);
+    };
+    const auto adjoint = [&](T* y) {
+      by_d(y);
+      apply(y);
+    };
+    const double condition = kernels::inverse_norm<T>(m * n, plain, adjoint).estimate / most;
+    return !common_ && std::isfinite(condition) ? 1 / std::max(condition, 1.0) : 0;
   }
 
  private:
@@ -134,6 +164,8 @@ Verdict sylvester(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
     v.backward_error = refined.backward_error;
     conclude<T>(v, refined.error, options.min_digits);
   }
+  if (v.status <= Status::ill_conditioned && size > 0 && v.rcond < std::sqrt(kUnit<T>))
+    v.rcond = std::max(v.rcond, op.rcond(a, b, down, x));  // it may be the units only
   for (std::int64_t i = 0; i < m * n; ++i) x[i] = times_power(x[i], down - right);
   return v;
 }

@@ -77,35 +77,44 @@ kernels::Survey<T> System<T>::take() {
   return kernels::Survey<T>(n_, n_, a_, nullptr);
 }
 
-// Which triangle is empty, are mirrored elements conjugate?
 template <class T>
-void System<T>::look() {
-  if (options_.assume == Assume::general) return;
+Structure structure_of(std::int64_t n, const T* m, bool triangles) {
   constexpr std::int64_t kBlock =
       32;  // rows and columns that stay in cache while they are compared with their mirror
-  const T* const m = factors_.data();
   bool lower = true, upper = true, hermitian = true, positive = true;
-  for (std::int64_t i = 0; i < n_; ++i) {
-    positive = positive && std::real(m[i * n_ + i]) > 0;
-    hermitian = hermitian && std::imag(m[i * n_ + i]) == 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    positive = positive && std::real(m[i * n + i]) > 0;
+    hermitian = hermitian && std::imag(m[i * n + i]) == 0;
   }
-  for (std::int64_t from = 0; from < n_; from += kBlock)
+  for (std::int64_t from = 0; from < n; from += kBlock)
     for (std::int64_t left = 0; left <= from; left += kBlock)
-      for (std::int64_t i = from; i < std::min(n_, from + kBlock) && (lower || upper || hermitian); ++i)
+      for (std::int64_t i = from; i < std::min(n, from + kBlock) && (lower || upper || hermitian); ++i)
         for (std::int64_t j = left; j < std::min(i, left + kBlock); ++j) {
-          const T below = m[i * n_ + j], above = m[j * n_ + i];
+          const T below = m[i * n + j], above = m[j * n + i];
           upper = upper && below == T(0);
           lower = lower && above == T(0);
           hermitian = hermitian && below == conjugate(above);
         }
-  if (options_.method != Method::none) lower = upper = false;  // Cholesky or LDLᴴ, also of a diagonal matrix
-  verdict_.structure = lower && upper          ? Structure::diagonal
-                       : lower                 ? Structure::lower
-                       : upper                 ? Structure::upper
-                       : hermitian && positive ? Structure::spd
-                       : hermitian             ? Structure::symmetric
-                                               : Structure::general;
-  if (options_.assume == Assume::triangular && !lower && !upper)
+  if (!triangles) lower = upper = false;
+  return lower && upper          ? Structure::diagonal
+         : lower                 ? Structure::lower
+         : upper                 ? Structure::upper
+         : hermitian && positive ? Structure::spd
+         : hermitian             ? Structure::symmetric
+                                 : Structure::general;
+}
+template Structure structure_of(std::int64_t, const float*, bool);
+template Structure structure_of(std::int64_t, const double*, bool);
+template Structure structure_of(std::int64_t, const complex64*, bool);
+template Structure structure_of(std::int64_t, const complex128*, bool);
+
+template <class T>
+void System<T>::look() {
+  if (options_.assume == Assume::general) return;
+  // Asked for Cholesky or LDLᴴ, a diagonal matrix has them too.
+  verdict_.structure = structure_of<T>(n_, factors_.data(), options_.method == Method::none);
+  const bool triangular = verdict_.structure >= Structure::lower;
+  if (options_.assume == Assume::triangular && !triangular)
     refuse<ArgumentError>("WP-ARG-001",
                           "assume = \"triangular\", but there are elements on both sides of the diagonal.",
                           "Say assume = \"lower\" or \"upper\": the other triangle is then not read.");

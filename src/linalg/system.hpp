@@ -17,6 +17,11 @@
 
 namespace wp::linalg {
 
+// Which triangle of a row-major matrix is empty; are mirrored elements conjugate? spd: those with a positive diagonal,
+// whatever a factorisation will say. Without `triangles`, triangular and diagonal ones count as what else they are.
+template <class T>
+Structure structure_of(std::int64_t n, const T* m, bool triangles = true);
+
 // T: float, double, complex64, complex128. The matrix and the options must outlive it. Threads may share it.
 template <class T>
 class System {

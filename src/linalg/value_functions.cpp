@@ -183,20 +183,57 @@ void infer(Call& c) {
   c.output(c.key, shape);
 }
 
+// Eigenvalues and vectors of [0 A; Aᴴ 0], ascending, from A's singular values: ±σ stay exactly opposite, and their
+// vectors [u; ±v]/√2 do not mix however small σ is.
+template <class T>
+bool dilated(std::int64_t m, std::int64_t n, kernels::View<T> a, std::vector<typename Dense<T>::Real>& w,
+             Dense<T>& z) {
+  using R = typename Dense<T>::Real;
+  const Spectral<T> svd(m, n, a, Parts::full);
+  if (svd.status() != Status::ok) return false;
+  const std::int64_t size = m + n, k = std::min(m, n);
+  const R half = std::sqrt(R(0.5));
+  w.assign(static_cast<std::size_t>(size), 0);
+  z = Dense<T>(size, size);
+  const auto put = [&](std::int64_t column, std::int64_t of, R left, R right) {
+    for (std::int64_t i = 0; i < m && left != 0; ++i) z(i, column) = svd.u().data[i * svd.u().rows + of] * left;
+    for (std::int64_t j = 0; j < n && right != 0; ++j)
+      z(m + j, column) = conjugate(svd.vh().data[of * svd.vh().rows + j]) * right;
+  };
+  for (std::int64_t i = 0; i < k; ++i) {
+    const auto sigma = static_cast<R>(svd.sigma()[static_cast<std::size_t>(i)]);
+    w[static_cast<std::size_t>(i)] = -sigma;
+    w[static_cast<std::size_t>(size - 1 - i)] = sigma;
+    put(i, i, half, -half);
+    put(size - 1 - i, i, half, half);
+  }
+  for (std::int64_t i = k; i < size - k; ++i) put(i, i, m > n ? R(1) : R(0), m > n ? R(0) : R(1));
+  return true;
+}
+
 // One member; false: no eigenvalues.
 template <class T>
 bool differentiate(const Form& form, const Shapes& s, const std::int64_t* kept, kernels::View<T> a,
                    const std::vector<kernels::View<T>>& e, T* to) {
   const bool whole = form.other == Slot::whole;
-  const Dense<T> h = embedded(form.other, s.m, s.n, a);
   std::vector<typename Dense<T>::Real> w;
   Dense<T> z;
-  if (!h.finite() || !eigen(h, w, z)) return false;
+  if (whole) {
+    const Dense<T> h = embedded(form.other, s.m, s.n, a);
+    if (!h.finite() || !eigen(h, w, z)) return false;
+  } else if (!dilated(s.m, s.n, a, w, z)) {
+    return false;
+  }
   const Differences d(form.f, {w.begin(), w.end()}, kept[0], kept[1], whole ? s.m : std::min(s.m, s.n));
   const Dense<T> back = z.adjoint();
   std::vector<Dense<T>> c;
-  for (std::size_t i = 0; i < e.size(); ++i) c.push_back(back * embedded(form.of(i), s.m, s.n, e[i]) * z);
-  const Dense<T> g = z * Paths<T>(h.n, d, c).run() * back;
+  for (std::size_t i = 0; i < e.size(); ++i) {
+    c.push_back(back * embedded(form.of(i), s.m, s.n, e[i]) * z);
+    // (uᴴEv − vᴴEᴴu)/2 between the vectors of σ and −σ is imaginary: divided by 2σ, its rounding would be large.
+    for (std::int64_t k = 0; k < std::min(s.m, s.n) && kernels::RealOf<T>::parts == 1; ++k)
+      if (form.of(i) == Slot::dilation) c.back()(k, z.n - 1 - k) = c.back()(z.n - 1 - k, k) = T(0);
+  }
+  const Dense<T> g = z * Paths<T>(z.n, d, c).run() * back;
   const bool wide = form.out == Slot::dilation;
   const std::int64_t columns = wide ? s.n : s.m;
   for (std::int64_t i = 0; i < s.m; ++i)

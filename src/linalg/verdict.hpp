@@ -28,10 +28,61 @@ struct Verdict {
   std::string reason;      // why the status is not ok, after "the matrix …"; empty: the words of the status
 };
 
+// One verdict per member: each its own, or, of stacks of small matrices, one that all good members share; what is
+// particular to them is then found out when it is asked for.
+class Verdicts {
+ public:
+  using Detail = std::function<void(std::int64_t member, Verdict& v)>;
+
+  void resize(std::size_t n) {
+    own_.resize(n);
+    size_ = n;
+  }
+  void share(std::size_t n, const Verdict& common, Detail detail);
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  bool shared() const noexcept { return own_.size() != size_; }
+
+  // verdicts[i] of member which[i].
+  void take(const Verdicts& verdicts, const std::vector<std::int64_t>& which) {
+    for (std::size_t i = 0; i < which.size(); ++i) (*this)[static_cast<std::size_t>(which[i])] = verdicts[i];
+  }
+
+  Verdict& operator[](std::size_t i);  // becomes its own
+  Verdict operator[](std::size_t i) const;
+  Status status(std::size_t i) const;
+  // f(member, verdict) for members with a verdict of their own, in order.
+  template <class F>
+  void each_own(F&& f) const {
+    for (std::size_t i = 0; i < own_.size(); ++i) f(i, own_[i]);
+    for (const auto& [i, v] : others_) f(i, v);
+  }
+  template <class F>
+  void each_own(F&& f) {
+    for (std::size_t i = 0; i < own_.size(); ++i) f(i, own_[i]);
+    for (auto& [i, v] : others_) f(i, v);
+  }
+  template <class F>
+  bool any_own(F&& f) const {
+    bool out = false;
+    each_own([&](std::size_t, const Verdict& v) { out = out || f(v); });
+    return out;
+  }
+  // The errors of shared members are at least this.
+  double least_error = 0;
+
+ private:
+  std::size_t size_ = 0;
+  std::vector<Verdict> own_;  // of all, or of none
+  std::map<std::size_t, Verdict> others_;
+  Verdict common_;
+  Detail detail_;
+};
+
 struct Diagnosis::State {
   std::string op;
   Dims batch;
-  std::vector<Verdict> verdicts;  // one per member
+  Verdicts verdicts;
   Tensor matrix;                  // [batch…, m, n], for what is asked later
   std::vector<std::string> names;
   std::function<void(std::int64_t member, Member&)> spectrum;  // bounds of values and vectors, where the op has them

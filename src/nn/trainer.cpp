@@ -1,9 +1,14 @@
 #include "wellposed/trainer.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "base/told.hpp"
 #include "tensor/note.hpp"
 #include "trace/window.hpp"
 #include "wellposed/blame.hpp"
@@ -19,6 +24,15 @@ namespace {
 
 bool due(std::int64_t step, std::int64_t every) noexcept {
   return every > 0 && step % every == 0;
+}
+
+// Found out before the first step, not after the first hour.
+void need_folder(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (const char* const path = folder.empty() ? "." : folder.c_str(); access(path, W_OK | X_OK) != 0)
+    raise<FileError>("WP-FIL-001", "Trainer",
+                     say("the checkpoint '", file, "' cannot be written: ", std::strerror(errno), "."),
+                     "Make the folder first, or choose another.");
 }
 
 std::uint64_t checksum(const std::vector<std::int64_t>& rows) noexcept {
@@ -104,6 +118,7 @@ void Trainer::rehearse(const Batch& batch, const random::State& begin) const {
 bool Trainer::step(const Batch& batch, Where where) {
   where_ = where;
   set_step(at_.step);
+  logged_at_ = at_.step;
   const random::State begin = model_.random().state();
   std::optional<Trace> trace;
   const auto run = [&] {
@@ -124,11 +139,38 @@ bool Trainer::step(const Batch& batch, Where where) {
     } catch (const NonFiniteError& e) {
       Finding f = e.finding();
       f.message += say("\n  Training stops at step ", at_.step, ". ", blame(e).text());
+      if (writer_) log_finding(f);
       throw NonFiniteError(std::move(f), e.subject());
     }
   }
   ++at_.step;
   return done;
+}
+
+void Trainer::log_finding(const Finding& f) {
+  if (f.severity == Severity::note) return;
+  {
+    const std::lock_guard lock(logging_);  // not while it is written: that may be a finding too
+    if (!logged_.insert(say(f.code, ' ', f.op, ' ', f.place.text())).second) return;
+  }
+  writer_->text("findings", f.text(), {logged_at_, false});
+}
+
+// A full disk costs the checkpoint, not the training.
+void Trainer::keep_checkpoint() {
+  try {
+    save_checkpoint(options_.checkpoint);
+    told_checkpoint_ = false;
+  } catch (const FileError& e) {
+    if (std::exchange(told_checkpoint_, true)) return;
+    report({.code = "WP-NNM-008",
+            .op = "Trainer",
+            .message = say("the checkpoint of step ", at_.step, " is lost: ", e.finding().message,
+                           " Training goes on; what was written before is still there."),
+            .advice = "Make room on the disk: it is tried again at the next checkpoint.",
+            .place = where_,
+            .step = at_.step});
+  }
 }
 
 void Trainer::log_step(const std::vector<Tensor>& gradients, const Pass& pass, double rate) {
@@ -210,8 +252,7 @@ bool Trainer::run_epoch(const Dataset& data, Progress* progress) {
       any = true;
     }
     ++at_.batch;
-    if (!options_.checkpoint.empty() && due(at_.step, options_.checkpoint_every))
-      save_checkpoint(options_.checkpoint);
+    if (!options_.checkpoint.empty() && due(at_.step, options_.checkpoint_every)) keep_checkpoint();
     if (progress) progress->add();
   }
   return any;
@@ -261,9 +302,15 @@ History Trainer::fit(const Dataset& data, const std::optional<Dataset>& validati
   if (options_.checks) level.emplace(*options_.checks);
   std::optional<Recorder> recorder;
   if (!options_.record.empty()) recorder.emplace(options_.record);
-  if (!options_.checkpoint.empty() && std::filesystem::exists(options_.checkpoint)) {
-    load_checkpoint(options_.checkpoint);
-    check_order(data);
+  std::optional<AlsoTold> told;
+  if (writer_) told.emplace([this](const Finding& f) { log_finding(f); });
+  if (!options_.checkpoint.empty()) {
+    if (std::filesystem::exists(options_.checkpoint)) {
+      load_checkpoint(options_.checkpoint);
+      check_order(data);
+    } else {
+      need_folder(options_.checkpoint);
+    }
   }
   const ProgressOutput output = options_.output ? *options_.output : ProgressOutput::standard();
   std::optional<Progress> progress;
@@ -282,7 +329,7 @@ History Trainer::fit(const Dataset& data, const std::optional<Dataset>& validati
     stop = end_epoch(validation, result);
     result.seconds = output.seconds() - begin;
     if (!options_.checkpoint.empty() && (options_.checkpoint_every == 0 || stop || at_.epoch == options_.epochs))
-      save_checkpoint(options_.checkpoint);
+      keep_checkpoint();
     for (const auto& hook : epoch_hooks_) hook(result);
     const bool last = stop || at_.epoch == options_.epochs;
     if (options_.progress && (last || output.seconds() - last_line >= 1)) {

@@ -155,8 +155,9 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
                      ? say(": the result is beyond ", finfo(y.dtype()).max, ", the largest ", y.dtype(), ".")
                      : std::string(".");
     f.advice = !c.op.inside && !c.op.advice.empty() ? std::string(c.op.advice)
-               : y.dtype() == f64                   ? "Scale the operands."
-                                                    : "Scale the operands, or compute in f64.";
+               : y.dtype() == f64 || y.dtype() == c128
+                   ? "Scale the operands."
+                   : say("Scale the operands, or compute in ", is_complex(y.dtype()) ? c128 : f64, ".");
   }
   return o;
 }

@@ -120,6 +120,26 @@ void scatter_into(const Tensor& y, const Dims& strides, std::int64_t offset, con
                 x.shape(), item);
 }
 
+namespace {
+
+// Each rolled axis falls into two parts that change places; every combination of parts is one block.
+void move_blocks(const Tensor& y, const Tensor& x, const Dims& by, std::size_t axis, std::int64_t offset) {
+  while (axis < by.size() && by[axis] == 0) ++axis;
+  if (axis == by.size()) return scatter_into(y, y.strides(), offset, x);
+  const std::int64_t n = x.shape()[axis], s = by[axis];
+  Dims shape = x.shape();
+  shape[axis] = n - s;
+  move_blocks(y, view_of(x, shape, x.strides()), by, axis + 1, offset + s * y.strides()[axis]);
+  shape[axis] = s;
+  move_blocks(y, view_of(x, shape, x.strides(), (n - s) * x.strides()[axis]), by, axis + 1, offset);
+}
+
+}  // namespace
+
+void rolled_into(const Tensor& y, const Tensor& x, const Dims& by) {
+  if (x.size()) move_blocks(y, x, by, 0, 0);
+}
+
 Tensor element_numbers(const Dims& shape) {
   Tensor t = Tensor::adopt(detail::make_node(i64, shape));
   std::iota(reinterpret_cast<std::int64_t*>(t.node()->data),

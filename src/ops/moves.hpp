@@ -29,6 +29,8 @@ Tensor reshaped_view(const Tensor& x, const Dims& shape);
 Tensor contiguous(const Tensor& x);
 // Copies x into a strided part of y's memory (same dtype): y[offset + Σ i·strides] = x.
 void scatter_into(const Tensor& y, const Dims& strides, std::int64_t offset, const Tensor& x);
+// y = x with each axis moved by 0 ≤ by < its length; what leaves at the end enters at the front.
+void rolled_into(const Tensor& y, const Tensor& x, const Dims& by);
 
 // 0, 1, 2, … as i64 in row-major order.
 Tensor element_numbers(const Dims& shape);

@@ -7,8 +7,9 @@ namespace {
 constexpr std::string_view kStyle =
     "body{font:16px/1.5 sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1f2328;background:#fff}"
     "pre{white-space:pre-wrap;font:14px/1.45 monospace;background:#f6f8fa;padding:.8rem;border-radius:6px}"
-    "svg{width:100%;height:auto}"
-    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}pre{background:#161b22}}";
+    "svg{width:100%;height:auto}img{min-width:12rem;image-rendering:pixelated}"
+    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}pre{background:#161b22}"
+    "svg path,svg circle,svg rect,svg text[fill]{filter:brightness(1.4)}svg [fill='#fff']{fill:#0d1117;filter:none}}";
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "base/text.hpp"
 #include "plot/axis.hpp"
@@ -56,14 +57,18 @@ std::string tip(double x, double y) {
 
 std::string drawn(const Series& s, const Frame& frame, std::string_view colour) {
   std::string out, path;
+  bool gap = true;  // before the next point of a line
   const double width =
       std::max(2.0, 0.7 * (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, s.x.size())));
   for (std::size_t i = 0; i < s.x.size() && i < s.y.size(); ++i) {
-    if (std::isnan(s.y[i])) continue;
+    if (std::isnan(s.y[i])) {
+      gap = true;
+      continue;
+    }
     const double x = across(frame.x.place(s.x[i])), y = down(frame.y.place(s.y[i])), zero = down(frame.y.place(0));
     const bool hollow = !frame.y.shows(s.y[i]);
-    if (s.mark == Series::Mark::line)
-      path += say(path.empty() ? "M" : "L", at(x), ' ', at(y));
+    if (s.mark == Series::Mark::line || s.mark == Series::Mark::ridge)  // h0: a point between gaps is a dot
+      path += std::exchange(gap, false) ? say('M', at(x), ' ', at(y), "h0") : say('L', at(x), ' ', at(y));
     else if (s.mark == Series::Mark::bars)
       out += say("<rect x=\"", at(x - width / 2), "\" y=\"", at(std::min(y, zero)), "\" width=\"", at(width),
                  "\" height=\"", at(std::max(std::fabs(y - zero), 0.5)), "\" fill=\"", colour, "\">",
@@ -72,8 +77,14 @@ std::string drawn(const Series& s, const Frame& frame, std::string_view colour) 
       out += say("<circle cx=\"", at(x), "\" cy=\"", at(y), "\" r=\"3.5\" stroke=\"", colour, "\" fill=\"",
                  hollow ? "none" : colour, "\">", tip(s.x[i], s.y[i]), "</circle>\n");
   }
+  if (s.mark == Series::Mark::ridge && !path.empty()) {  // the page's colour, and a little of the line's
+    const std::string base = say(path, 'V', at(down(frame.y.place(s.y[0]))), "z\" ");
+    out += say("<g stroke=\"none\"><path class=\"page\" d=\"", base, "fill=\"#fff\"/><path class=\"page\" d=\"", base,
+               "fill=\"", colour, "\" fill-opacity=\"0.25\"/></g>\n");
+  }
   if (!path.empty())
-    out += say("<path d=\"", path, "\" fill=\"none\" stroke=\"", colour, "\" stroke-width=\"1.5\"/>\n");
+    out += say("<path d=\"", path, "\" fill=\"none\" stroke=\"", colour,
+               "\" stroke-width=\"1.5\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>\n");
   return out;
 }
 

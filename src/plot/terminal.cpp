@@ -35,7 +35,7 @@ void draw(const Series& s, const Frame& frame, Grid& grid) {
       const int zero = grid.row(frame.y.place(0));
       for (int k = std::min(r, zero); k <= std::max(r, zero); ++k) grid.at(c, k) = "█";
     } else {
-      grid.at(c, r) = frame.y.shows(s.y[i]) ? (s.mark == Series::Mark::line ? "·" : "●") : "○";
+      grid.at(c, r) = frame.y.shows(s.y[i]) ? (s.mark == Series::Mark::points ? "●" : "·") : "○";
     }
   }
 }

@@ -94,6 +94,13 @@ inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
 inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
   return a < b ? a : b;
 }
+inline Vec<double> square_root(Vec<double> a) {
+#if defined(__x86_64__)
+  return _mm_sqrt_pd(a);
+#else
+  return Vec<double>{__builtin_sqrt(a[0]), __builtin_sqrt(a[1])};
+#endif
+}
 WP_PACK Four<float> multiply_add(Four<float> a, Four<float> b, Four<float> c) {
   return a * b + c;
 }
@@ -122,6 +129,9 @@ inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
 }
 inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
   return _mm256_min_pd(a, b);
+}
+inline Vec<double> square_root(Vec<double> a) {
+  return _mm256_sqrt_pd(a);
 }
 inline bool any(Int<float> mask) {
   return _mm256_movemask_ps(std::bit_cast<__m256>(mask)) != 0;
@@ -157,6 +167,9 @@ inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
 }
 inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
   return a < b ? a : b;
+}
+inline Vec<double> square_root(Vec<double> a) {
+  return _mm512_mask_sqrt_pd(a, 0xff, a);  // the plain one warns of its own undefined operand
 }
 inline bool any(Int<float> mask) {
   return _mm512_movepi32_mask(std::bit_cast<__m512i>(mask)) != 0;

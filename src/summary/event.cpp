@@ -1,5 +1,6 @@
 #include "summary/event.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -50,6 +51,17 @@ std::string_view bytes_of(const T& v) {
   return {reinterpret_cast<const char*>(&v), sizeof v};
 }
 
+// The head of a record; the event is appended behind it, then end_record(file, where the event begins).
+std::size_t begin_record(std::string& file, std::uint64_t length) {
+  file.append(bytes_of(length));
+  file.append(bytes_of(masked_crc(bytes_of(length))));
+  return file.size();
+}
+void end_record(std::string& file, std::size_t begin) {
+  const std::uint32_t crc = masked_crc(std::string_view(file).substr(begin));
+  file.append(bytes_of(crc));
+}
+
 }  // namespace
 
 std::string_view name(Plugin plugin) noexcept {
@@ -65,12 +77,6 @@ std::string version_event(double wall_time) {
   event.real(1, wall_time);
   event.bytes(3, "brain.Event:2");
   return event.text();
-}
-
-std::string scalar_event(double wall_time, std::int64_t step, std::string_view tag, float value) {
-  Message tensor = tensor_of(dt_float, {});
-  tensor.bytes(4, bytes_of(value));
-  return event_of(wall_time, step, tag, Plugin::scalars, tensor);
 }
 
 std::string histogram_event(double wall_time, std::int64_t step, std::string_view tag,
@@ -100,21 +106,48 @@ std::uint32_t masked_crc(std::string_view bytes) noexcept {
   return std::rotr(simd::crc32c(bytes.data(), bytes.size()), 15) + 0xa282ead8U;
 }
 
-std::string record_of(std::string_view event) {
-  const std::uint64_t length = event.size();
-  std::string out;
-  out.reserve(event.size() + kRecordHead + kRecordTail);
-  out.append(bytes_of(length));
-  out.append(bytes_of(masked_crc(bytes_of(length))));
-  out.append(event);
-  out.append(bytes_of(masked_crc(event)));
-  return out;
+void put_record(std::string& file, std::string_view event) {
+  const std::size_t begin = begin_record(file, event.size());
+  file.append(event);
+  end_record(file, begin);
+}
+
+// The event of event_of() with a tensor of dt_float, without a shape, of 4 bytes; lengths are computed first, so that
+// no message is built to be copied into another.
+void put_scalar_record(std::string& file, double wall_time, std::int64_t step, std::string_view tag, float value) {
+  constexpr std::string_view tensor{"\x42\x0a\x08\x01\x12\x00\x22\x04", 8};            // 8: {1: 1, 2: {}, 4: …
+  constexpr std::string_view metadata{"\x4a\x0d\x0a\x09\x0a\x07scalars\x20\x01", 15};  // 9: {1: {1: …}, 4: 1}
+  const std::size_t in_value =
+                        1 + varint_size(tag.size()) + tag.size() + tensor.size() + sizeof value + metadata.size(),
+                    in_summary = 1 + varint_size(in_value) + in_value;
+  const std::size_t begin = begin_record(file, 9 + (step ? 1 + varint_size(static_cast<std::uint64_t>(step)) : 0) +
+                                                   1 + varint_size(in_summary) + in_summary);
+  file += '\x09';
+  file.append(bytes_of(wall_time));
+  if (step != 0) {
+    file += '\x10';
+    put_varint(file, static_cast<std::uint64_t>(step));
+  }
+  file += '\x2a';
+  put_varint(file, in_summary);
+  file += '\x0a';
+  put_varint(file, in_value);
+  file += '\x0a';
+  put_varint(file, tag.size());
+  file.append(tag);
+  file.append(tensor).append(bytes_of(value)).append(metadata);
+  end_record(file, begin);
 }
 
 std::string tag_of(std::string_view scope, std::string_view name) {
-  const std::string whole = scope.empty() ? std::string(name) : say(scope, '/', name);
-  const std::string clean = clean_utf8(whole, false);
-  return clean.empty() ? "unnamed" : clean;
+  std::string whole;
+  whole.reserve(scope.size() + 1 + name.size());
+  whole.append(scope);
+  if (!scope.empty()) whole += '/';
+  whole.append(name);
+  const auto plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (!std::all_of(whole.begin(), whole.end(), plain)) whole = clean_utf8(whole, false);
+  return whole.empty() ? "unnamed" : whole;
 }
 
 }  // namespace wp::summary

@@ -21,7 +21,6 @@ double wall_time();  // seconds since 1970
 
 // What an event says of one tag. Each function gives the serialised event.
 std::string version_event(double wall_time);
-std::string scalar_event(double wall_time, std::int64_t step, std::string_view tag, float value);
 std::string histogram_event(double wall_time, std::int64_t step, std::string_view tag,
                             const std::vector<Bucket>& rows);
 std::string text_event(double wall_time, std::int64_t step, std::string_view tag, std::string_view markdown);
@@ -29,12 +28,15 @@ std::string text_event(double wall_time, std::int64_t step, std::string_view tag
 std::string image_event(double wall_time, std::int64_t step, std::string_view tag, std::int64_t width,
                         std::int64_t height, const std::vector<std::string>& images);
 
-// As it stands in a file: length, masked CRC-32C of the length, the bytes, masked CRC-32C of the bytes.
-std::string record_of(std::string_view event);
+// Appends an event as it stands in a file: length, masked CRC-32C of the length, the bytes, masked CRC-32C of the
+// bytes.
+void put_record(std::string& file, std::string_view event);
+// The record of a scalar, which is most of what is logged: nothing is taken from the heap for it.
+void put_scalar_record(std::string& file, double wall_time, std::int64_t step, std::string_view tag, float value);
 std::uint32_t masked_crc(std::string_view bytes) noexcept;
 inline constexpr std::size_t kRecordHead = 12, kRecordTail = 4;
 
-// A tag that every reader takes: valid UTF-8 without control characters (U+FFFD instead), not empty.
+// SCOPE/NAME as a tag that every reader takes: valid UTF-8 without control characters (U+FFFD instead), not empty.
 std::string tag_of(std::string_view scope, std::string_view name);
 
 }  // namespace wp::summary

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kForeign = "this is no event file: no record in it is whole";
+
+// Throws FormatError if no record of it is whole.
 void read_file(const std::string& path, Events& to) {
   const io::Source source(path);
   const std::string bytes = source.text();
@@ -29,8 +33,7 @@ void read_file(const std::string& path, Events& to) {
       [&](std::uint64_t offset, std::uint64_t count, std::string reason) {
         damage.push_back({path, offset, count, std::move(reason)});
       });
-  if (to.records == before && !bytes.empty())
-    source.refuse_at("WP-FMT-001", 0, "this is no event file: no record in it is whole");
+  if (to.records == before && !bytes.empty()) source.refuse_at("WP-FMT-001", 0, kForeign);
   to.damage.insert(to.damage.end(), damage.begin(), damage.end());
 }
 
@@ -99,10 +102,21 @@ std::map<std::string, Events> read_events(const std::string& path) {
        !error && at != fs::recursive_directory_iterator(); at.increment(error))
     if (at->is_regular_file(error) && is_event_file(at->path())) files.push_back(at->path());
   std::sort(files.begin(), files.end());  // names begin with the time
+  std::exception_ptr foreign;
+  bool any = false;
   for (const fs::path& file : files) {
     const std::string run = file.parent_path().lexically_relative(path).string();
-    read_file(file.string(), runs[run == "." ? "" : run]);
+    Events& to = runs[run == "." ? "" : run];
+    try {
+      read_file(file.string(), to);
+      any = true;
+    } catch (const FormatError&) {  // one bad file must not hide the others
+      if (!foreign) foreign = std::current_exception();
+      const std::uintmax_t bytes = fs::file_size(file, error);
+      to.damage.push_back({file.string(), 0, error ? 0 : bytes, std::string(kForeign)});
+    }
   }
+  if (foreign && !any) std::rethrow_exception(foreign);
   if (runs.empty())
     raise<FileError>("WP-FIL-001", "events", say("'", path, "' holds no event file (a name with \"tfevents\")."));
   return runs;

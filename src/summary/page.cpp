@@ -1,6 +1,7 @@
-// The page of `wellposed plot`: curves, ridgelines of histograms, texts and pictures of all runs.
+// The page of `wellposed plot`: findings, curves, ridgelines of histograms, texts and pictures of all runs.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "base/text.hpp"
@@ -10,59 +11,115 @@
 namespace wp {
 namespace {
 
-constexpr std::size_t kPoints = 1000, kRidges = 24, kTexts = 20, kPictures = 4;
+constexpr std::size_t kPoints = 1000, kRidges = 24, kSpectra = 100, kTexts = 20, kPictures = 4;
 
-// Of a long curve the least and the largest value of every stretch: no spike is lost.
+// Of a long curve the least and the largest value of every stretch, and a gap where one is not finite: no spike is
+// lost.
 plot::Series curve(std::string name, const EventSeries<double>& s) {
   plot::Series out{plot::Series::Mark::line, std::move(name), {}, {}};
-  const auto put = [&](std::size_t i) {
-    out.x.push_back(static_cast<double>(s.step[i]));
-    out.y.push_back(std::isfinite(s.value[i]) ? s.value[i] : std::nan(""));
-  };
   const std::size_t n = s.step.size(), stretch = std::max<std::size_t>(1, 2 * n / kPoints);
   for (std::size_t first = 0; first < n; first += stretch) {
-    const auto begin = s.value.begin() + static_cast<std::ptrdiff_t>(first),
-               end = s.value.begin() + static_cast<std::ptrdiff_t>(std::min(n, first + stretch));
-    const auto [least, largest] = std::minmax_element(begin, end);
-    const auto a = static_cast<std::size_t>(std::min(least, largest) - s.value.begin()),
-               b = static_cast<std::size_t>(std::max(least, largest) - s.value.begin());
-    put(a);
-    if (b != a) put(b);
+    std::optional<std::size_t> least, largest, bad;
+    for (std::size_t i = first; i < std::min(n, first + stretch); ++i) {
+      if (!std::isfinite(s.value[i])) {
+        bad = i;
+        continue;
+      }
+      if (!least || s.value[i] < s.value[*least]) least = i;
+      if (!largest || s.value[i] > s.value[*largest]) largest = i;
+    }
+    std::set<std::size_t> shown;
+    for (const auto& i : {least, largest, bad})
+      if (i) shown.insert(*i);
+    for (const std::size_t i : shown) {
+      out.x.push_back(static_cast<double>(s.step[i]));
+      out.y.push_back(i == bad ? std::nan("") : s.value[i]);
+    }
   }
   if (n == 1) out.mark = plot::Series::Mark::points;
   return out;
 }
 
-std::string said_of(const std::string& run, const EventSeries<double>& s) {
-  std::string out = run.empty() ? std::string() : run + ": ";
-  out += say(plural(static_cast<std::int64_t>(s.step.size()), "value"), ", last ", s.value.back(), " at step ",
-             s.step.back());
+// What is wrong with a curve; empty: nothing.
+std::string wrong_with(const EventSeries<double>& s) {
+  std::string out;
   const auto bad = std::find_if(s.value.begin(), s.value.end(), [](double v) { return !std::isfinite(v); });
   if (bad != s.value.end())
-    out += say("; ", std::count_if(bad, s.value.end(), [](double v) { return !std::isfinite(v); }),
-               " not finite, first ", *bad, " at step ", s.step[static_cast<std::size_t>(bad - s.value.begin())]);
+    out +=
+        say(std::count_if(bad, s.value.end(), [](double v) { return !std::isfinite(v); }), " of ", s.value.size(),
+            " values not finite, first ", *bad, " at step ", s.step[static_cast<std::size_t>(bad - s.value.begin())]);
   const auto back = std::adjacent_find(s.step.begin(), s.step.end(), [](auto a, auto b) { return b < a; });
-  if (back != s.step.end()) out += say("; steps go back from ", *back, " to ", *(back + 1));
-  return out + ".\n";
+  if (back != s.step.end()) out += say(out.empty() ? "" : "; ", "steps go back from ", *back, " to ", *(back + 1));
+  return out;
+}
+std::string said_of(const std::string& run, const EventSeries<double>& s) {
+  const std::string wrong = wrong_with(s);
+  return say(run.empty() ? "" : run + ": ", plural(static_cast<std::int64_t>(s.step.size()), "value"), ", last ",
+             static_cast<float>(s.value.back()), " at step ", s.step.back(), wrong.empty() ? "" : "; ", wrong, ".\n");
 }
 
-// Counts of every step, drawn upwards from it.
+// Texts that tell what went wrong: nn::Trainer writes them.
+bool tells_findings(std::string_view tag) {
+  return tag == "findings" || tag.starts_with("findings/");
+}
+// What a reader should know before the curves.
+std::string findings_of(const Events& events) {
+  std::string out;
+  for (const auto& [tag, series] : events.texts)
+    if (tells_findings(tag))
+      for (std::size_t i = 0; i < series.step.size(); ++i)
+        out += say(tag.size() > 9 ? tag.substr(9) + ", " : "", "step ", series.step[i], ": ", series.value[i], "\n");
+  for (const auto& [tag, series] : events.scalars)
+    if (const std::string wrong = wrong_with(series); !wrong.empty())
+      out += say(tag, ": ", wrong, ".\n");
+    else if (tag.ends_with("/nonfinite"))
+      out += say(tag.substr(0, tag.size() - 10), ": Inf or NaN in ",
+                 plural(static_cast<std::int64_t>(series.step.size()), "histogram"), ", first ",
+                 static_cast<float>(series.value[0]), " of them at step ", series.step[0], ".\n");
+  for (const EventDamage& d : events.damage)
+    out += say(d.file, " at byte ", d.offset, ": ", plural(static_cast<std::int64_t>(d.bytes), "byte"),
+               " lost: ", d.reason, ".\n");
+  return out;
+}
+
+// Of a spectrum every bucket that is not empty, over steps.
+plot::Chart spectrum(const std::string& tag, const EventSeries<Tensor>& s) {
+  plot::Chart chart{.title = tag, .x_label = "step", .y_label = "log10 σ"};
+  plot::Series points{plot::Series::Mark::points, {}, {}, {}};
+  const std::size_t n = s.step.size(), every = (n + kSpectra - 1) / kSpectra;
+  for (std::size_t i = 0; i < n; i += every) {
+    const std::vector<double> rows = s.value[i].to_vector<double>();
+    for (std::size_t k = 0; k + 2 < rows.size(); k += 3) {
+      if (rows[k + 2] == 0) continue;
+      points.x.push_back(static_cast<double>(s.step[i]));
+      points.y.push_back((rows[k] + rows[k + 1]) / 2);
+    }
+  }
+  chart.series.push_back(std::move(points));
+  return chart;
+}
+
+// Counts of every step, drawn upwards from it; the first steps stand before the later ones.
 plot::Chart ridgelines(const std::string& tag, const EventSeries<Tensor>& s) {
   plot::Chart chart{.title = tag, .x_label = "value", .y_label = "step"};
   const std::size_t n = s.step.size(), every = (n + kRidges - 1) / kRidges;
   const double between = n > every ? std::fabs(static_cast<double>(s.step[n - 1] - s.step[0])) /
                                          static_cast<double>(n) * static_cast<double>(every)
                                    : 1;
-  for (std::size_t i = 0; i < n; i += every) {
+  for (std::size_t j = 0; j < n; j += every) {
+    const std::size_t i = (n - 1) / every * every - j;
     const std::vector<double> rows = s.value[i].to_vector<double>();
     double most = 0;
     for (std::size_t k = 0; k + 2 < rows.size(); k += 3) most = std::max(most, rows[k + 2]);
     if (!(most > 0)) continue;
-    plot::Series ridge{plot::Series::Mark::line, {}, {}, {}};
-    for (std::size_t k = 0; k + 2 < rows.size(); k += 3) {
-      ridge.x.push_back((rows[k] + rows[k + 1]) / 2);
-      ridge.y.push_back(static_cast<double>(s.step[i]) + 2 * std::max(between, 1e-300) * rows[k + 2] / most);
-    }
+    plot::Series ridge{plot::Series::Mark::ridge, {}, {}, {}};
+    const auto put = [&](double x, double count) {
+      ridge.x.push_back(x);
+      ridge.y.push_back(static_cast<double>(s.step[i]) + 3 * std::max(between, 1e-300) * count / most);
+    };
+    put(rows[0], 0);
+    for (std::size_t k = 0; k + 2 < rows.size(); k += 3) put((rows[k] + rows[k + 1]) / 2, rows[k + 2]);
+    put(rows[rows.size() - 2], 0);
     chart.series.push_back(std::move(ridge));
   }
   return chart;
@@ -93,6 +150,12 @@ std::set<std::string> tags(const std::map<std::string, Events>& runs,
 
 std::string events_page(const std::map<std::string, Events>& runs, std::string_view title) {
   std::vector<plot::Section> sections;
+  const auto heading = [](const std::string& run, const std::string& tag) {
+    return run.empty() ? tag : say(run, ": ", tag);
+  };
+  for (const auto& [run, events] : runs)
+    if (std::string words = findings_of(events); !words.empty())
+      sections.push_back({heading(run, "findings"), std::move(words), {}});
   for (const std::string& tag : tags(runs, &Events::scalars)) {
     plot::Chart chart{.title = tag, .x_label = "step"};
     std::string words;
@@ -103,12 +166,12 @@ std::string events_page(const std::map<std::string, Events>& runs, std::string_v
       }
     sections.push_back({tag, words, plot::svg(chart)});
   }
-  const auto heading = [](const std::string& run, const std::string& tag) {
-    return run.empty() ? tag : say(run, ": ", tag);
-  };
   for (const auto& [run, events] : runs) {
     for (const auto& [tag, series] : events.histograms)
-      sections.push_back({heading(run, tag), {}, plot::svg(ridgelines(tag, series))});
+      sections.push_back(
+          {heading(run, tag),
+           {},
+           plot::svg(tag.ends_with("log10_singular_values") ? spectrum(tag, series) : ridgelines(tag, series))});
     for (const auto& [tag, series] : events.images)
       for (std::size_t i = series.step.size() - std::min(series.step.size(), kPictures); i < series.step.size(); ++i)
         for (const std::string& file : series.value[i].files)
@@ -117,16 +180,12 @@ std::string events_page(const std::map<std::string, Events>& runs, std::string_v
                {},
                say("<img alt=\"", plot::escaped(tag), "\" src=\"data:image/png;base64,", base64(file), "\">")});
     for (const auto& [tag, series] : events.texts) {
+      if (tells_findings(tag)) continue;
       std::string words;
       for (std::size_t i = series.step.size() - std::min(series.step.size(), kTexts); i < series.step.size(); ++i)
         words += say("step ", series.step[i], ": ", series.value[i], "\n");
       sections.push_back({heading(run, tag), words, {}});
     }
-    std::string lost;
-    for (const EventDamage& d : events.damage)
-      lost += say(d.file, ": ", plural(static_cast<std::int64_t>(d.bytes), "byte"), " at ", d.offset, ": ", d.reason,
-                  ".\n");
-    if (!lost.empty()) sections.push_back({heading(run, "Lost"), lost, {}});
   }
   return plot::page(title, sections);
 }

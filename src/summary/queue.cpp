@@ -21,29 +21,30 @@ namespace {
 constexpr auto kRest = std::chrono::milliseconds(20);  // between looks at what waits
 constexpr std::size_t kBatch = 1 << 20;                // bytes of records that are written at a time
 
-// Serialised events of one item, each as a record.
+// Appends the events of one item to a file, each as a record.
 class Records {
  public:
-  explicit Records(const Item& item) : item_(item) {
+  Records(const Item& item, std::string& file) : item_(item), file_(file) {
     std::visit([&](const auto& what) { add(what); }, item.what);
   }
-  std::string text;
   std::int64_t count = 0;
 
  private:
   void put(std::string_view event) {
-    text += record_of(event);
+    put_record(file_, event);
     ++count;
   }
-  void put_scalar(std::string_view name, double v) {
-    put(scalar_event(item_.wall_time, item_.step, say(item_.tag, '/', name), static_cast<float>(v)));
+  void put_scalar(std::string_view tag, float v) {
+    put_scalar_record(file_, item_.wall_time, item_.step, tag, v);
+    ++count;
   }
+  void put_part(std::string_view name, double v) { put_scalar(say(item_.tag, '/', name), static_cast<float>(v)); }
   void put_histogram(const std::string& tag, const Tensor& values, std::int64_t bins) {
     const Histogram h = histogram_of(values, bins);
     put(histogram_event(item_.wall_time, item_.step, tag, h.rows));
-    if (h.nan + h.inf > 0) put_scalar("nonfinite", static_cast<double>(h.nan + h.inf));
+    if (h.nan + h.inf > 0) put_part("nonfinite", static_cast<double>(h.nan + h.inf));
   }
-  void add(float v) { put(scalar_event(item_.wall_time, item_.step, item_.tag, v)); }
+  void add(float v) { put_scalar(item_.tag, v); }
   void add(const Values& v) { put_histogram(item_.tag, v.tensor, v.bins); }
   void add(const Text& t) { put(text_event(item_.wall_time, item_.step, item_.tag, t.markdown)); }
   void add(const Image& i) {
@@ -58,8 +59,8 @@ class Records {
   void add(const linalg::Diagnosis& d) {
     if (d.size() == 0) return;
     const linalg::Member& worst = d[d.worst()];
-    put_scalar("log10_condition", std::log10(worst.cond));
-    put_scalar("digits", worst.digits);
+    put_part("log10_condition", std::log10(worst.cond));
+    put_part("digits", worst.digits);
     const Tensor& a = d.state()->matrix;
     if (!a.defined() || a.ndim() < 2 || worst.status == linalg::Status::nonfinite_input) return;
     const Tensor matrix = reshape(a, {-1, a.shape(-2), a.shape(-1)})[{d.worst()}];
@@ -67,6 +68,7 @@ class Records {
     put_histogram(item_.tag + "/log10_singular_values", log10(maximum(s, finfo(s.dtype()).smallest_normal)), 30);
   }
   const Item& item_;
+  std::string& file_;
 };
 
 }  // namespace
@@ -135,7 +137,9 @@ std::int64_t Queue::dropped() const {
 }
 
 void Queue::run() {
-  if (const int error = log_.append(record_of(version_event(wall_time()))); error != 0) lost(1, error);
+  std::string first;
+  put_record(first, version_event(wall_time()));
+  if (const int error = log_.append(first); error != 0) lost(1, error);
   const auto rest =
       std::min<std::chrono::duration<double>>(kRest, std::chrono::duration<double>(options_.flush_seconds));
   for (bool last = false; !last;) {
@@ -157,34 +161,45 @@ void Queue::run() {
   }
 }
 
+// All records at once; when they do not fit so, those that fit one by one.
+void Queue::put(std::string_view records, std::int64_t count) {
+  const int error = log_.append(records);
+  std::int64_t good = error == 0 ? count : 0;
+  while (error != 0 && !records.empty()) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, records.data(), sizeof length);
+    const std::size_t bytes = kRecordHead + static_cast<std::size_t>(length) + kRecordTail;
+    if (log_.append(records.substr(0, bytes)) == 0) ++good;
+    records.remove_prefix(bytes);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    written_ += good;
+  }
+  if (good < count) lost(count - good, error);
+}
+
 void Queue::write(std::vector<Item>& items) {
   std::string batch;
   std::int64_t count = 0;
-  const auto put = [&] {
-    if (count == 0) return;
-    const int error = log_.append(batch);
-    if (error != 0) {
-      lost(count, error);
-    } else {
-      const std::lock_guard lock(mutex_);
-      written_ += count;
-    }
+  const auto put_batch = [&] {
+    if (count > 0) put(batch, count);
     batch.clear();
     count = 0;
   };
   for (Item& item : items) {
     see_step(item);
+    const std::size_t before = batch.size();
     try {
-      Records records(item);
-      batch += records.text;
-      count += records.count;
+      count += Records(item, batch).count;
     } catch (const std::exception&) {  // no memory for one of them: the others go on
+      batch.resize(before);
       lost(1, ENOMEM);
     }
     item.what = 0.0F;  // lets go of its tensor
-    if (batch.size() >= kBatch) put();
+    if (batch.size() >= kBatch) put_batch();
   }
-  put();
+  put_batch();
 }
 
 // TensorBoard takes a step that goes back for a restart and hides what was logged after it.

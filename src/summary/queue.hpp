@@ -47,6 +47,7 @@ class Queue {
  private:
   void run();
   void write(std::vector<Item>& items);
+  void put(std::string_view records, std::int64_t count);
   void lost(std::int64_t records, int error);
   void see_step(const Item& item);
 

@@ -9,6 +9,14 @@
 
 namespace wp::summary {
 
+inline void put_varint(std::string& out, std::uint64_t v) {
+  for (; v >= 0x80; v >>= 7) out.push_back(static_cast<char>(v | 0x80));
+  out.push_back(static_cast<char>(v));
+}
+inline std::size_t varint_size(std::uint64_t v) noexcept {
+  return v == 0 ? 1 : (static_cast<std::size_t>(std::bit_width(v)) + 6) / 7;
+}
+
 class Message {
  public:
   void integer(int field, std::int64_t v) {
@@ -29,10 +37,7 @@ class Message {
 
  private:
   void key(int field, unsigned type) { varint(static_cast<std::uint64_t>(field) << 3 | type); }
-  void varint(std::uint64_t v) {
-    for (; v >= 0x80; v >>= 7) out_.push_back(static_cast<char>(v | 0x80));
-    out_.push_back(static_cast<char>(v));
-  }
+  void varint(std::uint64_t v) { put_varint(out_, v); }
   void raw(const void* v, std::size_t bytes) {
     static_assert(std::endian::native == std::endian::little);
     out_.append(static_cast<const char*>(v), bytes);

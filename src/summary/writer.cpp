@@ -1,10 +1,11 @@
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numeric>
 
+#include "base/scope.hpp"
 #include "base/text.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"
@@ -16,27 +17,38 @@
 
 namespace wp {
 
+namespace {
+
+std::atomic<unsigned> forks{0};  // that led to this process: getpid() would be a call of the system
+void count_forks() {
+  static const int once = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  (void)once;
+}
+
+}  // namespace
+
 // A process that was forked has neither the thread nor, for certain, the locks of the queue: it leaves that queue
 // alone and begins its own.
 struct SummaryWriter::State {
   std::string directory;
   SummaryOptions options;
   std::mutex making;
-  std::atomic<pid_t> owner{0};
+  std::atomic<unsigned> owner{0};  // what `forks` was
   std::atomic<summary::Queue*> queue{nullptr};
 
   State(std::string d, SummaryOptions o) : directory(std::move(d)), options(std::move(o)) { begin(); }
   ~State() {
-    if (owner == getpid()) delete queue.load();
+    if (owner == forks) delete queue.load();
   }
   void begin() {
+    count_forks();
     queue = new summary::Queue(directory, options);
-    owner = getpid();
+    owner = forks.load();
   }
   summary::Queue& mine() {
-    if (owner != getpid()) [[unlikely]] {
+    if (owner != forks) [[unlikely]] {
       const std::lock_guard lock(making);
-      if (owner != getpid()) begin();
+      if (owner != forks) begin();
     }
     return *queue;
   }
@@ -44,8 +56,9 @@ struct SummaryWriter::State {
   void add(std::string_view tag, const SummaryAt& at, std::size_t bytes, decltype(summary::Item::what) what) {
     const Context& here = context();
     const std::int64_t step = at.step.value_or(here.step < 0 ? 0 : here.step);
-    mine().add({summary::wall_time(), step, summary::tag_of(at.scoped ? current_scope() : std::string(), tag),
-                std::move(what), bytes + tag.size() + sizeof(summary::Item)});
+    const std::string_view scope = at.scoped && here.scope ? here.scope->path : std::string_view();
+    mine().add({summary::wall_time(), step, summary::tag_of(scope, tag), std::move(what),
+                bytes + tag.size() + sizeof(summary::Item)});
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "base/watcher.hpp"
 #include "ops/witness.hpp"
+#include "trace/facts.hpp"
 #include "trace/recording.hpp"
 
 namespace wp::trace {
@@ -34,6 +35,51 @@ struct KnownNames {  // by address; entries that share a place take turns
     return entries[(bits >> 4 ^ bits >> 11) % N];
   }
 };
+// What this thread wrote down of tensors, by address. Tensors are values, so it holds until the tensor is gone; then
+// another may stand at its address, which is not marked as seen by this thread until it is described here. Memory of
+// others may change, and is looked at each time.
+class KnownFacts {
+ public:
+  // Thread `number`; 0 and numbers beyond a byte: nothing is kept.
+  void begin(std::uint32_t number) noexcept { mark_ = number <= 255 ? static_cast<std::uint8_t>(number) : 0; }
+  // As an operand: what is known of it, or a look.
+  void recall(const Tensor& t, FactWords& to) noexcept {
+    if (!t.defined() || !mark_) return describe(t, to);
+    detail::Node& n = *t.node();
+    Entry& e = at(n);
+    if (e.node == &n && std::atomic_ref(n.seen).load(std::memory_order_relaxed) == mark_) [[likely]] {
+      to = e.facts;
+      if (n.note) to.word[0] |= std::uint64_t{Fact::noted} << 8;  // checks may find out later
+      return;
+    }
+    see(t, to);
+  }
+  // As a result: a look.
+  void see(const Tensor& t, FactWords& to) noexcept {
+    describe(t, to);
+    if (!t.defined() || !mark_ || t.node()->borrowed) return;
+    detail::Node& n = *t.node();
+    at(n) = {&n, to};
+    std::atomic_ref(n.seen).store(mark_, std::memory_order_relaxed);
+  }
+  // A result that nobody looked at may have been written into memory that was known.
+  static void forget(const Tensor& t) noexcept {
+    if (t.defined()) std::atomic_ref(t.node()->seen).store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  struct Entry {
+    const detail::Node* node = nullptr;
+    FactWords facts;
+  };
+  static constexpr std::size_t kEntries = 128;
+  Entry& at(const detail::Node& n) noexcept {
+    const auto bits = reinterpret_cast<std::uintptr_t>(&n);
+    return entries_[(bits >> 6 ^ bits >> 13) % kEntries];
+  }
+  Entry entries_[kEntries];
+  std::uint8_t mark_ = 0;
+};
 // This thread's part.
 struct Local {
   static constexpr std::uint32_t kFramesKept = 64;
@@ -54,6 +100,7 @@ struct Local {
   Frame frames[kFramesKept];
   KnownNames<256> ops;
   KnownNames<64> scopes, files;
+  KnownFacts facts;
   void* stack = nullptr;  // for signal handlers
 
   Names names_of(const Op& op, const ScopeName* scope, const Place& place) noexcept;

@@ -48,7 +48,7 @@ Distance error_of(const Tensor& t, const Wide& exact) {
 
 class Again {
  public:
-  explicit Again(const std::vector<Kept>& calls) : calls_(calls) {}
+  Again(const std::vector<Kept>& calls, bool wide) : calls_(calls), wide_(wide) {}
 
   Replay run() {
     for (const Kept& k : calls_) {
@@ -100,7 +100,8 @@ class Again {
       if (real) before = std::fmax(before, known(t).error);
     }
     if (k.op->notes == Notes::gives) return;  // what it creates is what was meant
-    std::optional<Wide> exact = trace::widely(trace::Recalled(k).call, in);
+    std::optional<Wide> exact;
+    if (wide_) exact = trace::widely(trace::Recalled(k).call, in);
     if (!exact) exact = plainly(k, in);
     if (!exact) return;
     ++out_.replayed;
@@ -125,6 +126,7 @@ class Again {
   }
 
   const std::vector<Kept>& calls_;
+  bool wide_;  // double-double where the op is known in it
   std::unordered_map<const detail::Node*, Known> known_;
   std::set<std::string> plain_;
   Replay out_;
@@ -132,13 +134,18 @@ class Again {
 
 }  // namespace
 
-Replay replay(std::source_location where) {
+Replay replay(const ReplayOptions& options, std::source_location where) {
+  const bool wide = options.precision == "double-double";
+  if (!wide && options.precision != "f64")
+    raise_at<ArgumentError>(
+        where, "WP-ARG-001", "replay",
+        say("precision must be \"double-double\" or \"f64\"; got ", json_quote(std::string(options.precision)), "."));
   const trace::Window* const window = trace::Window::innermost();
   if (!window)
     raise_at<ArgumentError>(where, "WP-ARG-001", "replay", "no calls were kept.", "Make a wp::Trace before them.");
   const std::vector<Kept> calls = window->calls();
   const trace::Aside aside;
-  return Again(calls).run();
+  return Again(calls, wide).run();
 }
 
 std::string Replay::text() const {

@@ -189,7 +189,7 @@ class RecordingWitness final : public Witness {
     if (borrowed) [[unlikely]]
       put_unseen(*l, sequence, c, here.step, names, inputs);
     FactWords facts[kInputs];
-    for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) describe(c.in[i], facts[i]);
+    for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) l->facts.recall(c.in[i], facts[i]);
     put_call(*l, sequence, c, here.step, names, facts, inputs);
     l->frames[l->depth++] = {&c, sequence};
   }
@@ -199,6 +199,8 @@ class RecordingWitness final : public Witness {
 
   static void finish(const Call& c, State state) noexcept {
     const Local::Frame* const frame = pop(mine, c);
+    if (!frame || state == State::left) [[unlikely]]
+      for (const Tensor& t : c.out) KnownFacts::forget(t);
     if (!frame) return;
     Local& l = *mine;
     Recording& r = *l.recording;
@@ -206,7 +208,7 @@ class RecordingWitness final : public Witness {
     const std::size_t outputs = state == State::left ? 0 : std::min<std::size_t>(c.out.size(), 255);
     std::uint64_t flags = (c.status.bits & simd::Status::nonfinite) ? Fact::made : 0;
     for (std::size_t i = 0; i < std::min(outputs, kOutputs); ++i) {
-      describe(c.out[i], facts[i]);
+      l.facts.see(c.out[i], facts[i]);
       if (c.out[i].node()->labelled) [[unlikely]]
         see_rows(c.out[i]);
       flags |= facts[i].flags();
@@ -275,6 +277,7 @@ Local* enter() noexcept {
   }
   mine->recording = r;
   mine->row = r->enter_thread(mine->number);
+  mine->facts.begin(mine->number);
   return mine;
 }
 

@@ -77,6 +77,31 @@ TEST(LostDigits, AreNotFoundForHealthyOrBadlyScaledMatrices) {
     }
   }
 }
+// Solutions from factors, and of Sylvester's equation.
+TEST(LostDigits, AreFoundOnTheWayBackThroughFactorsAndSylvestersEquation) {
+  const Tensor near{{1.0, 0.0}, {1.0, 1e-5}}, far{{2.0, 0.0}, {1.0, 3.0}}, units{{1e-9, 0.0}, {1e-9, 1e12}};
+  const Function cho = [](const Tensor& l) { return sum(la::cho_solve(l, kRight)); };
+  const Function lu = [](const Tensor& u) {
+    return sum(la::lu_solve(arange(2), Tensor{{1.0, 0.0}, {1.0, 1.0}}, u, kRight));
+  };
+  const Function sylvester = [](const Tensor& a) {
+    return sum(la::solve_sylvester(a, Tensor{{-1.0, 0.0}, {0.0, 5.0}}, Tensor{{1.0, 2.0}, {3.0, 4.0}}));
+  };
+  const auto expect_one = [](const std::vector<Finding>& found, const char* op) {
+    ASSERT_EQ(found.size(), 1U) << op;
+    EXPECT_EQ(found[0].code, "WP-GRD-012");
+    EXPECT_EQ(found[0].op, op);
+    EXPECT_GT(found[0].measured, 1e9);
+    EXPECT_LT(found[0].measured, 1e12);
+  };
+  expect_one(findings(cho, near), "cho_solve");
+  expect_one(findings(lu, Tensor{{1.0, 1.0}, {0.0, 1e-10}}), "lu_solve");
+  expect_one(findings(sylvester, Tensor{{1.0 + 1e-10, 0.0}, {0.5, 3.0}}), "solve_sylvester");
+  for (const Tensor& l : {far, units}) EXPECT_TRUE(findings(cho, l).empty()) << l;
+  EXPECT_TRUE(findings(lu, matrix_transpose(far)).empty());
+  EXPECT_TRUE(findings(sylvester, far).empty());
+  EXPECT_TRUE(findings(sylvester, Tensor{{1e12, 1e6}, {0.0, 3.0}}).empty());  // units
+}
 TEST(LostDigits, NameTheMembersOfABatch) {
   const Tensor a =
       stack({nearly_singular(1.0), nearly_singular(1e-10), nearly_singular(0.5), nearly_singular(1e-12)});

@@ -71,7 +71,7 @@ constexpr Floor kFloors[] = {
     {"unique_values", 0.3, kCount},
     {"linalg_orth", 0.28, kRank},
     {"linalg_null_space", 0.6, kRank},
-    {"linalg_projector", 0.55, kRank},
+    {"linalg_projector", 0.53, kRank},
     {"linalg_nearest_correlation", 0.65, "it is iterated to a tolerance, which differences see"},
     {"sqrt", 0.8, "complex numbers on the cut, where it jumps, and x = 0, where the slope is infinite"},
     {"std", 0.5, "at equal elements it has a kink, and steps relative to x are coarse where the spread is 1e-7 of x"},

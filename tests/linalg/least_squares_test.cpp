@@ -93,6 +93,18 @@ TEST(LeastSquares, AFitOfNothingIsZeroAndNoAlarm) {
   }
 }
 
+// Of b next to nothing is in the range of what counts: no digit of x is sure. What is exactly nothing is sure.
+TEST(LeastSquares, AFitOfNextToNothingIsNotSure) {
+  const auto tiny = linalg::diagnosed::lstsq(Tensor{{1e40, 2e40}, {1.0, -1.0}}, Tensor{0.0, 1.0});
+  EXPECT_EQ(tiny.diagnosis[0].rank, 1);
+  EXPECT_NE(tiny.diagnosis.status(), Status::ok) << tiny.diagnosis << tiny.value;
+  EXPECT_LT(tiny.diagnosis[0].digits, 1);
+  const auto nothing = linalg::diagnosed::lstsq(Tensor{{3.0, 3.0}, {1.0, 1.0}, {0.1, 0.1}}, Tensor{-1.0, 3.0, 0.0});
+  EXPECT_EQ(nothing.diagnosis.status(), Status::ok) << nothing.diagnosis;
+  EXPECT_EQ(nothing.value.at(0).item<double>(), 0);
+  EXPECT_EQ(nothing.value.at(1).item<double>(), 0);
+}
+
 TEST(PseudoInverse, IsRightOrSaysThatItIsNot) {
   for (const double gap : {1e-3, 1e-6, 1e-9, 1e-12, 1e-13, 1e-14}) {
     for (const bool square : {false, true}) {

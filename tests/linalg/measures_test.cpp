@@ -230,4 +230,15 @@ TEST(Apply, ThroughValuesIsTheFunctionOfTheMatrix) {
 }
 
 }  // namespace
+TEST(Determinants, BelowTheRangeAreToldAndZerosAreNot) {
+  const auto tiny = linalg::diagnosed::det(Tensor{{4e-170, 1e-170}, {2e-170, 3e-170}});
+  EXPECT_EQ(tiny.value.item<double>(), 0);
+  EXPECT_EQ(tiny.diagnosis.status(), linalg::Status::overflow) << tiny.diagnosis;
+  const auto single = linalg::diagnosed::det(astype(Tensor{{1e-30, 0.0}, {0.0, 1e-30}}, f32));
+  EXPECT_EQ(single.diagnosis.status(), linalg::Status::overflow) << single.diagnosis;
+  for (const Tensor& a : {Tensor{{1e-170, 1e-170}, {2e-170, 2e-170}}, Tensor{{0.0, 0.0}, {0.0, 0.0}},
+                          Tensor{{1e-150, 0.0}, {0.0, 1e-150}}})
+    EXPECT_EQ(linalg::diagnosed::det(a).diagnosis.status(), linalg::Status::ok) << a;
+}
+
 }  // namespace wp

@@ -173,6 +173,53 @@ TEST(LinalgProperty, SinglePrecisionInversesOfWholeNumbersAreRightTo1eMinus6) {
   }
 }
 
+// Whole numbers again, up to n = 64 and to the edge: rows are added to rows until the condition is between 10^(k − 1)
+// and 10^k, so that the inverse is a matrix of whole numbers too.
+TEST(LinalgProperty, SinglePrecisionIsRightTo1eMinus6AtEverySizeUpTo64AndConditionUpTo1e10) {
+  std::mt19937 g(28);
+  double worst = 0, most = 0;
+  for (const std::int64_t n : {2, 3, 8, 17, 32, 48, 64})
+    for (int k = 3; k <= 10; ++k) {
+      const auto size = static_cast<std::size_t>(n);
+      std::vector<double> a(size * size), inverse(a.size()), before_a, before_inverse;
+      for (std::size_t i = 0; i < size; ++i) a[i * size + i] = inverse[i * size + i] = 1;
+      const auto norm = [](const std::vector<double>& m) {
+        double squares = 0;
+        for (const double v : m) squares += v * v;
+        return std::sqrt(squares);
+      };
+      do {  // A ← E A, A⁻¹ ← A⁻¹ E⁻¹ for E that adds c times row j to row i
+        before_a = a;
+        before_inverse = inverse;
+        const std::size_t i = g() % size, j = (i + 1 + g() % (size - 1)) % size;
+        const double c = static_cast<double>(g() % 2 + 1) * (g() % 2 ? 1 : -1);
+        for (std::size_t e = 0; e < size; ++e) a[i * size + e] += c * a[j * size + e];
+        for (std::size_t e = 0; e < size; ++e) inverse[e * size + j] -= c * inverse[e * size + i];
+      } while (norm(a) * norm(inverse) < std::pow(10.0, k));
+      const double condition = norm(before_a) * norm(before_inverse);  // at least that of the 2-norm
+      std::vector<double> x(size);
+      double largest = 0, largest_x = 0;
+      for (std::size_t e = 0; e < a.size(); ++e) {
+        ASSERT_LT(std::fabs(before_a[e]), 0x1p24);
+        x[e / size] += before_inverse[e];
+        largest = std::max(largest, std::fabs(before_inverse[e]));
+      }
+      for (const double v : x) largest_x = std::max(largest_x, std::fabs(v));
+      const Tensor A = astype(Tensor::from(before_a, {n, n}), f32);
+      const auto got = linalg::diagnosed::inv(A);
+      const auto solved = linalg::diagnosed::solve(A, ones({n}, {.dtype = f32}));
+      ASSERT_TRUE(got.diagnosis.ok() && solved.diagnosis.ok()) << n << ' ' << condition << got.diagnosis;
+      const Tensor off = max(abs(astype(got.value, f64) - Tensor::from(before_inverse, {n, n}))) / largest,
+                   off_x = max(abs(astype(solved.value, f64) - Tensor::from(x, {n}))) / largest_x;
+      ASSERT_LE(off.item<double>(), 1e-6) << n << ' ' << condition;
+      ASSERT_LE(off_x.item<double>(), 1e-6) << n << ' ' << condition;
+      worst = std::max(worst, off.item<double>());
+      most = std::max(most, condition);
+    }
+  EXPECT_GT(most, 3e9);
+  std::printf("worst error of f32 inverses %.1e, up to condition %.1e\n", worst, most);
+}
+
 TEST(LinalgProperty, WilkinsonsMatrixOfOrder60IsSolvedTo12Digits) {
   const std::int64_t n = 60;
   std::vector<double> a(static_cast<std::size_t>(n * n)), b(static_cast<std::size_t>(n), 1.0);

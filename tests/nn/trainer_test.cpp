@@ -9,6 +9,7 @@
 
 #include "files.hpp"
 #include "listening.hpp"
+#include "small_files.hpp"
 
 namespace {
 
@@ -20,6 +21,11 @@ NamedTensors line(std::int64_t rows, std::uint64_t seed = 5) {
   const Tensor x = g.normal({rows, 2}, {.dtype = f32});
   const Tensor y = matmul(x, Tensor{{2.0F}, {-1.0F}}) + 1.0F + g.normal({rows, 1}, {.std = 0.01, .dtype = f32});
   return {{"x", x}, {"y", y}};
+}
+NamedTensors with_bad_row() {
+  NamedTensors d = line(100);
+  d[0].second[{61, 1}] = std::numeric_limits<float>::quiet_NaN();
+  return d;
 }
 Tensor net(nn::Pass& pass, const Tensor& x) {
   Tensor h;
@@ -112,6 +118,60 @@ TEST_F(Training, AKilledRunResumesToTheSameBits) {
     EXPECT_EQ(rest.epochs.back().values, h.epochs.back().values) << "the mean of an epoch that was cut in two";
   }
 }
+TEST_F(Training, GoesOnWhenTheDiskIsFullAndEachLossIsToldOnce) {
+  Job whole({.epochs = 5});
+  (void)whole.trainer.fit(data_);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const tests::Listening heard;
+    const tests::SmallFiles full(1500);
+    std::map<std::string, int> told;
+    bool same = false;
+    {
+      Job run({.epochs = 5, .checkpoint = path("run.safetensors"), .checkpoint_every = 1, .summaries = path("runs")});
+      (void)run.trainer.fit(data_);
+      same = weights(run.model) == weights(whole.model);
+    }
+    for (const Finding& f : heard.told) ++told[f.code];
+    _exit(same && told == std::map<std::string, int>{{"WP-NNM-008", 1}, {"WP-SUM-002", 1}} ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const Events log = read_events(path("runs")).at("");
+  EXPECT_EQ(log.damage.size(), 0U);
+  EXPECT_GT(log.scalars.at("loss").step.size(), 3U);
+}
+TEST_F(Training, ACheckpointWithoutAFolderIsRefusedBeforeTheFirstStep) {
+  Job run({.checkpoint = path("none/run.safetensors")});
+  try {
+    (void)run.trainer.fit(data_);
+    FAIL();
+  } catch (const FileError& e) {
+    EXPECT_SAYS(std::string(e.what()), "No such file or directory");
+  }
+  EXPECT_TRUE(run.model.parameters().empty());
+}
+TEST_F(Training, FindingsAndWhatStopsItAreInTheLog) {
+  const tests::Listening heard;
+  {
+    Job run({.epochs = 2, .summaries = path("runs")}, nn::adam({.rate = 0.01}), [](nn::Pass& pass, const Batch& b) {
+      (void)pass.parameter("idle", {2}, nn::constant(0));
+      return linear_loss(pass, b);
+    });
+    EXPECT_THROW(run.trainer.fit(Dataset(with_bad_row(), {.batch = 16, .seed = 9})), NonFiniteError);
+  }
+  report({.code = "WP-NNM-003", .op = "after", .message = "the training is over"});
+  const auto runs = read_events(path("runs"));
+  const std::vector<std::string>& texts = runs.at("").texts.at("findings").value;
+  ASSERT_EQ(texts.size(), 2U);
+  EXPECT_SAYS(texts[0], "WP-NNM-003");
+  EXPECT_SAYS(texts[0], "'idle'");
+  EXPECT_SAYS(texts[1], "x row 61, column 1 = nan");
+  const std::string page = events_page(runs, "run");
+  EXPECT_LT(page.find("x row 61, column 1 = nan"), page.find("<svg")) << "findings stand before the curves";
+}
 TEST_F(Training, ARunThatIsDoneStaysDone) {
   const nn::TrainerOptions options{.epochs = 2, .checkpoint = path("run.safetensors")};
   Job first(options), second(options), longer({.epochs = 3, .checkpoint = path("run.safetensors")});
@@ -184,11 +244,6 @@ TEST_F(Training, MetricsAreMeansOverRowsOfTheValidationData) {
   EXPECT_NEAR(h.epochs[0].values.at("validation/mean of x0"), mean(d[0].second[{slice(), 0}]).item<float>(), 1e-6);
 }
 
-NamedTensors with_bad_row() {
-  NamedTensors d = line(100);
-  d[0].second[{61, 1}] = std::numeric_limits<float>::quiet_NaN();
-  return d;
-}
 TEST_F(Training, ABadRowStopsItWithItsNumberAndColumn) {
   Job run({.epochs = 3});
   try {

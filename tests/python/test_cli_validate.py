@@ -1,10 +1,15 @@
 """The commands validate and schema: reports, exit codes, JSON, pages, and what the documents derive from the table of rules."""
 import json
 import os
+import pty
+import resource
+import subprocess
 
 import jsonschema
 import numpy as np
 import pytest
+
+from conftest import BUILD, clean_environment
 
 SCHEMA = """version = 1
 [tensor]
@@ -75,6 +80,36 @@ def test_a_table_is_judged_by_column(cli, tmp_path):
     for words in ["row 1 breaks low <= high: low = 3, high = 2; 1 of 3 rows", "element [2, 0] = 2 is the same as element [1, 0]",
                   "element [1, 1] = nan is missing; 1 of 3 values; row 1", "element [1, 1] = nan is not a number in [0, 130]; 2 of 3 values; rows 1, 2"]:
         assert words in done.stdout, done.stdout
+
+
+def test_stdin_is_a_table_or_what_its_first_bytes_say(cli, folder):
+    for name, data in (("t.csv", b"a,b\n0.5,1\n0.5,2\n"), ("t.npy", (folder / "bad.npy").read_bytes())):
+        (folder / name).write_bytes(data)
+        program = os.environ.get("WP_CLI", str(BUILD / "wellposed"))
+        with open(folder / name, "rb") as file:
+            reader = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)  # a pipe cannot be read twice
+            done = subprocess.run([program, "schema", "infer", "-"], stdin=reader.stdout, capture_output=True, text=True)
+            reader.wait()
+        assert done.returncode == 0 and done.stdout == cli("schema", "infer", str(folder / name)).stdout
+    with open(folder / "bad.npy", "rb") as file:
+        done = subprocess.run([program, "validate", "-", "--schema", str(folder / "s.toml")], stdin=file, capture_output=True, text=True)
+    assert done.returncode == 1 and "element [2, 0] = -0.1 is below 0; 1 of 6 values; row 2" in done.stdout
+    done = cli("validate", str(folder / "bad.npy"), "--schema", "none.toml")
+    assert done.stderr.startswith("wellposed: 'none.toml' cannot be opened")
+
+
+def test_a_table_with_text_is_judged_and_inferred_by_the_columns_that_are_named(cli, tmp_path):
+    table, schema = str(tmp_path / "people.csv"), str(tmp_path / "s.toml")
+    (tmp_path / "people.csv").write_text('name,age,height\n"Ada, Countess",36,1.65\nAlan,-41,1.8\n')
+    done = cli("schema", "infer", table, "--out", schema)
+    assert done.returncode == 3 and "'Ada, Countess' is not a number" in done.stderr and "--columns" in done.stderr
+    assert cli("schema", "infer", table, "--columns", "age,height", "--out", schema).returncode == 0
+    assert cli("validate", table, "--columns", "age,height", "--schema", schema).returncode == 0
+    (tmp_path / "s.toml").write_text("version = 1\n[tensor.column.age]\nrange = [0, 130]\n")
+    done = cli("validate", table, "--columns", "age", "--schema", schema)
+    assert done.returncode == 1 and "= -41 is below 0; 1 of 2 values; row 1" in done.stdout
+    done = cli("validate", table, "--columns", "weight", "--schema", schema)
+    assert done.returncode == 3 and "has no column 'weight'" in done.stderr
 
 
 @pytest.mark.parametrize("text, code, words", [
@@ -156,13 +191,34 @@ def test_the_json_schema_accepts_what_is_accepted_and_refuses_what_is_refused(cl
         assert not judge.is_valid(sample) and not accepted(sample), sample
 
 
-def test_a_file_larger_than_the_memory_it_takes_is_read_in_blocks(cli, tmp_path):
+def test_a_file_larger_than_the_memory_it_may_take_is_read_in_blocks_with_a_bar_on_a_terminal(tmp_path):
     """A 400 MB file under a limit of the address space that would not hold it."""
     path = tmp_path / "big.npy"
     x = np.lib.format.open_memmap(path, mode="w+", dtype="f8", shape=(5_000_000, 10))
     x[4_999_999, 9] = 2.0
     x.flush()
     del x
-    (tmp_path / "s.toml").write_text("version = 1\n[tensor]\nrange = [0, 1]\nfinite = true\n")
-    done = cli("validate", str(path), "--schema", str(tmp_path / "s.toml"))
-    assert done.returncode == 1 and "element [4999999, 9] = 2 is above 1; 1 of 50000000 values; row 4999999" in done.stdout
+    (tmp_path / "s.toml").write_text("version = 1\n[tensor]\nrange = [0, 1]\nfinite = true\nquantiles = [[0.5, 0, 0]]\n")
+    ours, its = pty.openpty()
+    program = os.environ.get("WP_CLI", str(BUILD / "wellposed"))
+    with open(program, "rb") as file:
+        text = file.read()
+    sanitized = b"__asan_init" in text or b"__tsan_init" in text  # these take terabytes of addresses
+
+    def limit():
+        if not sanitized:
+            resource.setrlimit(resource.RLIMIT_AS, (300 << 20,) * 2)
+
+    with subprocess.Popen([program, "validate", str(path), "--schema", str(tmp_path / "s.toml")], stdout=subprocess.PIPE, stderr=its,
+                          env=clean_environment(WELLPOSED_THREADS="1"), preexec_fn=limit) as process:
+        os.close(its)
+        shown = b""
+        try:
+            while more := os.read(ours, 65536):
+                shown += more
+        except OSError:  # the other end is closed
+            pass
+        told = process.stdout.read().decode()
+    os.close(ours)
+    assert process.returncode == 1 and "element [4999999, 9] = 2 is above 1; 1 of 50000000 values; row 4999999" in told, shown
+    assert b"validating" in shown and b"\r" in shown and "%" in shown.decode(), shown

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,8 @@
 
 #include "files.hpp"
 #include "listening.hpp"
+#include "long_tests.hpp"
+#include "small_files.hpp"
 #include "summary/event.hpp"
 #include "summary/histogram.hpp"
 #include "wellposed/wellposed.hpp"
@@ -185,6 +186,41 @@ TEST_F(Summaries, AreReadableToTheLastRecordAfterAKill) {
   EXPECT_EQ(events().scalars.at("loss").step.size(), 100U);
 }
 
+// At any moment: while records are written one by one, and while many wait.
+TEST_F(Summaries, KilledWhileTheyAreWrittenLoseNothingButTheRecordInFlight) {
+  const int kills = long_tests() ? 300 : 20;
+  std::int64_t read = 0;
+  for (int k = 0; k < kills; ++k) {
+    const std::string runs = path("runs-" + std::to_string(k));
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      SummaryWriter log(runs);
+      for (int i = 0;; ++i) {
+        log.scalar("loss", i, {.step = i});
+        if (i % 100 == 0) log.histogram("x", arange(1000.0), {.step = i});
+        if (k % 2 == 0 && i % 10 == 0) log.flush();
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + 7 * k % 60));
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (!fs::exists(runs) || fs::is_empty(runs) || fs::file_size(fs::directory_iterator(runs)->path()) == 0) continue;
+    const Events e = read_events(runs).begin()->second;
+    ASSERT_LE(e.damage.size(), 1U) << k;
+    if (!e.damage.empty()) {
+      EXPECT_NE(e.damage[0].reason.find("the last record is not whole"), std::string::npos) << e.damage[0].reason;
+    }
+    if (e.scalars.empty()) continue;
+    const std::vector<std::int64_t>& steps = e.scalars.at("loss").step;
+    for (std::size_t i = 0; i < steps.size(); ++i) ASSERT_EQ(steps[i], static_cast<std::int64_t>(i)) << k;
+    read += static_cast<std::int64_t>(steps.size());
+    fs::remove_all(runs);
+  }
+  EXPECT_GT(read, 1000);
+}
+
 TEST_F(Summaries, NeedADirectoryThatCanBeWritten) {
   EXPECT_THROW(SummaryWriter("/dev/null/runs"), FileError);
   EXPECT_THROW(SummaryWriter(folder()).scalar("x", Tensor{1.0, 2.0}), ShapeError);
@@ -194,11 +230,9 @@ TEST_F(Summaries, NeedADirectoryThatCanBeWritten) {
 
 TEST_F(Summaries, OnAFullDiskAreLostTheTrainingGoesOnAndTheFileStaysReadable) {
   const pid_t child = fork();
-  if (child == 0) {  // a file that may not grow ends as a disk that is full
+  if (child == 0) {
     const tests::Listening heard;
-    signal(SIGXFSZ, SIG_IGN);
-    const rlimit most{2000, 2000};
-    setrlimit(RLIMIT_FSIZE, &most);
+    const tests::SmallFiles full(2000);
     SummaryWriter log(folder());
     for (int i = 0; i < 200; ++i) {
       log.scalar("loss", i, {.step = i});
@@ -224,7 +258,9 @@ TEST_F(Summaries, BehindDamageAreReadAndTheDamageIsTold) {
     for (int i = 0; i < 20; ++i) log.scalar("loss", i, {.step = i});
   }
   std::string bytes = read(file);
-  const std::size_t record = summary::record_of(summary::scalar_event(1, 1, "loss", 0)).size();
+  std::string one;
+  summary::put_scalar_record(one, 1, 1, "loss", 0);
+  const std::size_t record = one.size();
   const std::size_t at = bytes.size() - 10 * record;
   bytes[at + 20] = static_cast<char>(bytes[at + 20] ^ 4);
   bytes.resize(bytes.size() - 3);
@@ -270,6 +306,15 @@ TEST_F(Summaries, EveryCutAndTurnedBitIsReadOrTold) {
 TEST_F(Summaries, OfForeignFilesAreRefusedWithAReason) {
   std::ofstream(folder() + "/events.out.tfevents.1") << "this is not an event file, only words";
   EXPECT_THROW(read_events(folder()), FormatError);
+  {
+    SummaryWriter log(folder());
+    log.scalar("loss", 1);
+  }
+  const Events both = events();
+  EXPECT_EQ(both.scalars.count("loss"), 1U) << "a bad file hides no good one";
+  ASSERT_EQ(both.damage.size(), 1U);
+  EXPECT_NE(both.damage[0].reason.find("no event file"), std::string::npos) << both.damage[0].reason;
+  EXPECT_EQ(both.damage[0].bytes, 37U);
   EXPECT_THROW(read_events(folder() + "/missing"), FileError);
   fs::create_directory(path("empty"));
   EXPECT_THROW(read_events(path("empty")), FileError);

@@ -66,6 +66,22 @@ INSTANTIATE_TEST_SUITE_P(All, Signals,
                                          std::pair("overflow", SIGSEGV), std::pair("malloc", SIGABRT)),
                          [](const auto& one) { return std::string(one.param.first); });
 
+TEST_F(Deaths, AreHandedToTheHandlersThatWereThereBefore) {
+  for (const auto& [mode, word, code] : {std::tuple("segv:siginfo", "siginfo", 41), {"segv:plain", "plain", 42}}) {
+    const Examined p = after(mode);
+    ASSERT_TRUE(WIFEXITED(status_)) << mode;
+    EXPECT_EQ(WEXITSTATUS(status_), code);
+    EXPECT_EQ(said_, word);
+    EXPECT_EQ(p.verdict.fate, Fate::signal) << "it is told all the same";
+    EXPECT_EQ(p.flight.crash->signal, SIGSEGV);
+    ASSERT_NE(p.in_flight, nullptr);
+    EXPECT_EQ(p.in_flight->op, "doomed_op");
+  }
+  // A signal that the program ignores goes on being ignored.
+  (void)after("sent fpe:ignored");
+  EXPECT_TRUE(WIFEXITED(status_) && WEXITSTATUS(status_) == 0) << status_;
+}
+
 TEST_F(Deaths, TellACleanEndFromOneThatWasCutOff) {
   EXPECT_EQ(after("clean").verdict.fate, Fate::stopped);
   EXPECT_EQ(status_, 0);

@@ -44,6 +44,41 @@ TEST_F(Recorder, KeepDtypesShapesPlacesAndSampledRanges) {
   EXPECT_EQ(c.outcome, CallFact::Outcome::done);
 }
 
+// Facts of tensors that an op before was seen to make are not taken twice; they must be those of today's values.
+TEST_F(Recorder, SeeTodaysValuesInMemoryThatIsWrittenOrUsedAgain) {
+  {
+    const auto recorder = wp::record(path("run.wpr"));
+    wp::Tensor x = wp::ones({4});
+    for (int k = 2; k < 5; ++k) {
+      (void)wp::negative(x);
+      x[{0}] = static_cast<double>(k);
+    }
+    (void)wp::negative(x);
+    for (int k = 0; k < 20; ++k) (void)wp::square(wp::Tensor{static_cast<double>(k), static_cast<double>(k)});
+    for (int k = 0; k < 20; ++k) std::thread([k] { (void)wp::square(wp::Tensor{100.0 + k}); }).join();
+    std::vector<double> lent{1.0, 2.0};
+    const wp::Tensor borrowed = wp::Tensor::borrow(lent.data(), wp::f64, {2}, {}, [] {});
+    (void)wp::abs(borrowed);
+    lent[1] = 9.0;
+    (void)wp::abs(borrowed);
+  }
+  std::vector<std::string> negated, squared, taken;
+  for (const CallFact& c : read_flight(path("run.wpr")).calls) {
+    if (c.op == "negative") negated.push_back(c.in.at(0).text());
+    if (c.op == "square") squared.push_back(c.in.at(0).text());
+    if (c.op == "abs") taken.push_back(c.in.at(0).text());
+  }
+  EXPECT_EQ(negated, (std::vector<std::string>{"f64 [4], in [1, 1]", "f64 [4], in [1, 2]", "f64 [4], in [1, 3]",
+                                               "f64 [4], in [1, 4]"}));
+  ASSERT_EQ(squared.size(), 40U);
+  for (int k = 0; k < 20; ++k) {
+    const std::string own = std::to_string(k), other = std::to_string(100 + k);
+    EXPECT_EQ(squared[static_cast<std::size_t>(k)], "f64 [2], in [" + own + ", " + own + "]");
+    EXPECT_EQ(squared[static_cast<std::size_t>(20 + k)], "f64 [1], in [" + other + ", " + other + "]");
+  }
+  EXPECT_EQ(taken, (std::vector<std::string>{"f64 [2], in [1, 2], borrowed", "f64 [2], in [1, 9], borrowed"}));
+}
+
 TEST_F(Recorder, KnowTheRowsOfABatchWithNumberedRows) {
   {
     const auto recorder = wp::record(path("run.wpr"));

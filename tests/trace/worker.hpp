@@ -37,6 +37,11 @@ class Worker {
     char text[8];
     EXPECT_GT(read(out_, text, sizeof text), 0);
   }
+  std::string said() const {
+    char text[64];
+    const ssize_t n = read(out_, text, sizeof text);
+    return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+  }
   void kill() const { ::kill(pid_, SIGKILL); }
   int wait() const {
     int status = 0;
@@ -55,6 +60,7 @@ class Recordings : public Files {
   wp::trace::Examined after(const std::string& mode) {
     const Worker worker(path("run.wpr"), mode);
     status_ = worker.wait();
+    said_ = worker.said();
     return examine_file(path("run.wpr"));
   }
   static wp::trace::Examined examine_file(const std::string& file) {
@@ -63,6 +69,7 @@ class Recordings : public Files {
     return wp::trace::examine(std::move(f), here);
   }
   int status_ = 0;
+  std::string said_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 //   train: trains until it is killed; says "ready" after the first step
 //   clean, throw, terminate, segv, abort, fpe, ill, overflow, malloc, lender, fork, nan, growth, beyond,
 //   hungry
+//   segv:siginfo, segv:plain, sent fpe:ignored: with a handler of the program's own, installed before the recording
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,12 +72,35 @@ void corrupt_heap() {
   }
 }
 
+// What the program does about signals: it writes a word and leaves with a code of its own.
+void leave(const char* word, int code) {
+  (void)!write(1, word, std::strlen(word));
+  _exit(code);
+}
+void install(const std::string& handler) {
+  struct sigaction own {};
+  if (handler == "siginfo") {
+    own.sa_flags = SA_SIGINFO;
+    own.sa_sigaction = [](int, siginfo_t* info, void*) { leave(info->si_addr ? "elsewhere" : "siginfo", 41); };
+    sigaction(SIGSEGV, &own, nullptr);
+  }
+  if (handler == "plain") {
+    own.sa_handler = [](int signal) { leave(signal == SIGSEGV ? "plain" : "another", 42); };
+    sigaction(SIGSEGV, &own, nullptr);
+  }
+  if (handler == "ignored") {
+    own.sa_handler = SIG_IGN;
+    sigaction(SIGFPE, &own, nullptr);
+  }
+}
+
 int run(const std::string& mode) {
   Model model;
   model.steps(5);
   if (mode == "segv") inside_op([] { *nowhere = 1; });
   if (mode == "abort") inside_op([] { std::abort(); });
   if (mode == "fpe") inside_op([] { zero = 7 / zero; });
+  if (mode == "sent fpe") inside_op([] { std::raise(SIGFPE); });
   if (mode == "ill") inside_op([] { __builtin_trap(); });
   if (mode == "overflow") inside_op([] { zero = recurse(0); });
   if (mode == "malloc") inside_op(corrupt_heap);
@@ -147,7 +171,12 @@ int run(const std::string& mode) {
 
 int main(int argc, char** argv) try {
   if (argc < 3) return 2;
-  const std::string file = argv[1], mode = argv[2];
+  const std::string file = argv[1];
+  std::string mode = argv[2];
+  if (const std::size_t at = mode.find(':'); at != std::string::npos) {
+    install(mode.substr(at + 1));
+    mode.resize(at);
+  }
   if (file == "-") return run(mode);  // WELLPOSED_RECORD says where
   const auto recorder = wp::record(file, {.records = 1024});
   if (mode == "terminate") [&]() noexcept { run(mode); }();

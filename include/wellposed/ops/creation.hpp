@@ -93,4 +93,20 @@ struct ZerosLikeOptions {
 // Zeros in the shape of x. x: Gives shape and dtype.
 Tensor zeros_like(const In& x, const ZerosLikeOptions& options = {}, std::source_location where = std::source_location::current());
 
+namespace fft {
+struct FftfreqOptions {
+  double d = 1.0;  // The distance of two points.
+  std::optional<DType> dtype = std::nullopt;  // The dtype; none: f64.
+};
+// The frequencies of fft's results, in their order: 0, 1, …, -2, -1, divided by n d. n: The number of points.
+Tensor fftfreq(std::int64_t n, const FftfreqOptions& options = {}, std::source_location where = std::source_location::current());
+
+struct RfftfreqOptions {
+  double d = 1.0;  // The distance of two points.
+  std::optional<DType> dtype = std::nullopt;  // The dtype; none: f64.
+};
+// The frequencies of rfft's results: 0, 1, …, n/2, divided by n d. n: The number of points.
+Tensor rfftfreq(std::int64_t n, const RfftfreqOptions& options = {}, std::source_location where = std::source_location::current());
+}  // namespace fft
+
 }  // namespace wp

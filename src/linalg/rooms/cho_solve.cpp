@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "linalg/factored.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -66,6 +67,7 @@ void flow(const FlowQuery& q, Visit visit) {
 
 // A = L Lᴴ has the cotangent G = −(A⁻¹ g) xᴴ, L then (G + Gᴴ) L; A = Uᴴ U: U (G + Gᴴ).
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const bool upper = b.attr(0).flag(), vector = b.shape(1).size() == 1;
   const Tensor& l = b.in[0];
   const Tensor right = diagnosed::cho_solve(l, as_columns(b.g(), vector), {.upper = upper, .if_ill = "ignore"}).value;

@@ -6,6 +6,7 @@
 #include "linalg/hermitian.hpp"
 #include "linalg/quad.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -47,18 +48,23 @@ Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& 
   return positive ? Status::ok : Status::not_spd;
 }
 
+struct Wanted {
+  bool upper;
+  std::string_view uplo;
+};
+
 template <class T>
-void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& out, std::vector<double>& asymmetry) {
+void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& verdicts, T* out,
+         std::vector<double>& asymmetry) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t n = a.shape().back();
-  const bool upper = c.attr(0).flag();
-  const Stack<T> stack(a, state.batch);
-  const std::string_view uplo = c.attr(1) ? c.attr(1).text() : std::string_view();
-  for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t m) {
-    T* const to = out.data<T>() + m * n * n;
+  const auto [upper, uplo] = wanted;
+  const Stack<T> stack(a, batch);
+  for_members(static_cast<std::int64_t>(verdicts.size()), n, [&](std::int64_t m) {
+    T* const to = out + m * n * n;
     const kernels::Mirrored found = kernels::mirror<T>(n, stack[m], side_of(uplo), to, n);
     asymmetry[static_cast<std::size_t>(m)] = asymmetry_of(found);
-    Verdict& v = state.verdicts[static_cast<std::size_t>(m)];
+    Verdict& v = verdicts[static_cast<std::size_t>(m)];
     v.structure = Structure::symmetric;
     v.method = Method::cholesky;
     v.status = found.finite ? factor<T>(n, {to, n, 1}, v, [&] { return Hermitian<T>(n, stack[m], uplo); })
@@ -75,15 +81,59 @@ void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& 
   });
 }
 
+// Through lanes; members in doubt as a stack of their own. `which`: the members of which `asymmetry` tells.
+template <class T>
+void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnosis::State& state,
+               std::vector<double>& asymmetry, std::vector<std::int64_t>& which) {
+  const std::int64_t n = a.shape().back(), members = count_of(state.batch);
+  const LaneStack<T> stack(a, state.batch);
+  const Tensor rcond = Tensor::adopt(detail::make_node(f64, {members}));
+  std::vector<std::int64_t> asymmetric;
+  const std::vector<std::int64_t> doubtful = run_lanes(
+      members, n, data_of<double>(rcond),
+      [&](Range range, Marks marks) {
+        kernels::batched::cholesky<T>(n, stack.source(), reads_of(wanted.uplo), wanted.upper, range, data_of<T>(out),
+                                      marks);
+      },
+      &asymmetric);
+  Verdict common;
+  common.structure = Structure::symmetric;
+  common.method = Method::cholesky;
+  state.verdicts.share(static_cast<std::size_t>(members), common, [rcond](std::int64_t member, Verdict& v) {
+    v.rcond = data_of<const double>(rcond)[member];
+  });
+  if (doubtful.empty()) return measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
+  const Dims rest{static_cast<std::int64_t>(doubtful.size())};
+  const Tensor factors = Tensor::adopt(detail::make_node(f64, {rest[0], n, n}));
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  asymmetry.resize(doubtful.size());
+  run<double>(members_of(a, state.batch, doubtful, f64), rest, wanted, verdicts, data_of<double>(factors), asymmetry);
+  put_members(factors, doubtful, n * n, out);
+  state.verdicts.take(verdicts, doubtful);
+  which = doubtful;
+  measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
+}
+
 void forward(Call& c) {
-  const DType work = working_dtype(c.key, c.in[0].shape().back());
+  const std::int64_t n = c.in[0].shape().back();
+  const bool small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n);
+  auto state = new_state(c, batch_of(c.in[0]), {}, !small);
+  const DType work = small ? c.key : working_dtype(c.key, n);
   const Tensor a = brought(c.in[0], work);
-  auto state = new_state(c, batch_of(c.in[0]));
-  std::vector<double> asymmetry(state->verdicts.size());
-  Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, out, asymmetry); });
-  out.finish();
-  report_asymmetry(c, asymmetry, c.in[0].dtype());
+  const Wanted wanted{c.attr(0).flag(), c.attr(1) ? c.attr(1).text() : std::string_view()};
+  std::vector<double> asymmetry;
+  std::vector<std::int64_t> which;
+  if (small) {
+    with_real(work, [&]<class T>(T) { run_small<T>(a, wanted, c.out[0], *state, asymmetry, which); });
+  } else {
+    Result out(c.out[0], work);
+    asymmetry.resize(state->verdicts.size());
+    with_float(work,
+               [&]<class T>(T) { run<T>(a, state->batch, wanted, state->verdicts, out.data<T>(), asymmetry); });
+    out.finish();
+  }
+  report_asymmetry(c, asymmetry, c.in[0].dtype(), which);
   settle(c, std::move(state), policy_of(c, 2), "Add a small multiple of the identity.");
 }
 

@@ -1,7 +1,9 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "kernels/modular.hpp"
 #include "linalg/members.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
@@ -105,9 +107,22 @@ Tensors vjp(const Backward& b) {
   if (a.size() == 0) return {zeros_for(b.facts[0])};
   const auto part = [&](Which which) {
     const Tensor kept = values_that_are(which, a), count = maximum(each(kept[{ellipsis, 1}]), 1);
+    find_uneven(b, kept, 1,
+                which == Which::largest ? "the largest singular value is repeated"
+                                        : "the least singular value is repeated, or zero");
+    find_close(b, a, kept, which == Which::least);
     return divide(spectral_value(SpectralFunction::signs, kept, a), astype(count, real_of(a.dtype())));
   };
   const Tensor least = each(matrix_norm(a, {.ord = -2})), y = each(b.out[0]);
+  const double allowed = 1 / near_enough(b, a);
+  unrecorded([&] {
+    const double most = astype(max(where(isfinite(b.out[0]), b.out[0], 0)), f64).item<double>();
+    if (most > allowed)
+      find_loss(b, "WP-GRD-012", most, allowed,
+                say("the condition is ", most,
+                    ": the least singular value, by which the gradient is divided, has lost as many digits."),
+                "Use a wider dtype.");
+  });
   const Tensor own = subtract(part(Which::largest), multiply(part(Which::least), y));
   return {multiply(divide(own, least), each(b.g()))};
 }

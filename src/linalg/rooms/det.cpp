@@ -1,12 +1,15 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "linalg/determinant.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
+#include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp {
@@ -37,36 +40,87 @@ std::complex<double> scaled(std::complex<double> v, std::int64_t e) {
   return {std::ldexp(v.real(), n), std::ldexp(v.imag(), n)};
 }
 
+// det, or sign and logarithm if `log`, of every member.
 template <class T>
-void run(const Tensor& a, const Factors* factors, Diagnosis::State& state, const Result& first, const Result* log) {
+void run(const Tensor& a, const Factors* factors, const Dims& batch, Verdicts& verdicts, T* first,
+         typename kernels::RealOf<T>::type* log) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t n = a.shape().back();
-  const Stack<T> stack(a, state.batch);
-  const KeptFor<T> kept(factors, state.batch);
-  for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
+  const Stack<T> stack(a, batch);
+  const KeptFor<T> kept(factors, batch);
+  for_members(static_cast<std::int64_t>(verdicts.size()), n, [&](std::int64_t i) {
     const Determinant d = determinant<T>(n, stack[i], kept ? &kept.system(i) : nullptr);
-    state.verdicts[static_cast<std::size_t>(i)] = d.verdict;
+    verdicts[static_cast<std::size_t>(i)] = d.verdict;
+    if (d.mantissa == 0.0) verdicts[static_cast<std::size_t>(i)].rcond = 0;
     const double size = std::abs(d.mantissa), nan = std::numeric_limits<double>::quiet_NaN();
     const bool bad = d.verdict.status == Status::nonfinite_input;
-    if (!log) return put(first.data<T>(), i, bad ? nan : scaled(d.mantissa, d.exponent));
-    put(first.data<T>(), i, bad ? nan : size > 0 ? d.mantissa / size : 0);
-    log->data<R>()[i] =
-        static_cast<R>(bad ? nan : std::log(size) + static_cast<double>(d.exponent) * 0.693147180559945309417);
+    if (!log) return put(first, i, bad ? nan : scaled(d.mantissa, d.exponent));
+    put(first, i, bad ? nan : size > 0 ? d.mantissa / size : 0);
+    log[i] = static_cast<R>(bad ? nan : std::log(size) + static_cast<double>(d.exponent) * 0.693147180559945309417);
   });
+}
+
+// Through lanes; members in doubt as a stack of their own.
+template <class T>
+void run_small(const Tensor& a, const Tensor& first, const Tensor* log, Diagnosis::State& state) {
+  const std::int64_t n = a.shape().back(), members = count_of(state.batch);
+  const LaneStack<T> stack(a, state.batch);
+  const std::vector<std::int64_t> doubtful = run_lanes(members, n, nullptr, [&](Range range, Marks marks) {
+    kernels::batched::determinant<T>(n, stack.source(), range, data_of<T>(first), log ? data_of<T>(*log) : nullptr,
+                                     marks);
+  });
+  Verdict common;
+  common.method = Method::lu;
+  state.verdicts.share(static_cast<std::size_t>(members), common,
+                       system_detail(a, state.batch, {}, static_cast<double>(n)));
+  if (doubtful.empty()) return;
+  const Dims rest{static_cast<std::int64_t>(doubtful.size())};
+  const Tensor values = Tensor::adopt(detail::make_node(f64, rest)), logs = Tensor::adopt(detail::make_node(f64, rest));
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  run<double>(members_of(a, state.batch, doubtful, f64), nullptr, rest, verdicts, data_of<double>(values),
+              log ? data_of<double>(logs) : nullptr);
+  put_members(values, doubtful, 1, first);
+  if (log) put_members(logs, doubtful, 1, *log);
+  state.verdicts.take(verdicts, doubtful);
 }
 
 void keep_hard(const Call& c, const Diagnosis::State& s);
 
+// A determinant that is not zero, but too small for its dtype: 0, or a number of few digits.
+void find_too_small(const Call& c, Diagnosis::State& s) {
+  const bool single = real_of(c.key) != f64;
+  const double least =
+      single ? 1e3 * std::numeric_limits<float>::denorm_min() : 1e6 * std::numeric_limits<double>::denorm_min();
+  s.verdicts.each_own([&](std::size_t i, Verdict& v) {
+    if (v.rcond == 0 || v.status > Status::ill_conditioned) return;
+    if (!(std::abs(value_at(c.out[0], static_cast<std::int64_t>(i))) < least)) return;
+    v.status = Status::overflow;
+    v.reason = say("has a determinant below the range of ", c.key, ", and not 0.");
+  });
+}
+
 void forward(Call& c) {
-  const DType work = working_dtype(c.key, c.in[0].shape().back());
-  const Tensor a = brought(c.in[0], work);
-  auto state = new_state(c, batch_of(c.in[0]));
-  const bool logs = c.out.size() == 2;
-  Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
-  with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), *state, first, logs ? &log : nullptr); });
-  first.finish();
-  if (logs) log.finish();
+  const std::int64_t n = c.in[0].shape().back();
+  const Factors* const factors = factors_of(c);
+  const bool logs = c.out.size() == 2, small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n) &&
+                                               (!factors || plain(factors->kept->options(), factors));
+  auto state = new_state(c, batch_of(c.in[0]), {}, !small);
+  const DType work = small ? c.key : working_dtype(c.key, n);
+  const Tensor a = brought(small && factors ? factors->kept->matrix() : c.in[0], work);
+  if (small) {
+    with_real(work, [&]<class T>(T) { run_small<T>(a, c.out[0], logs ? &c.out[1] : nullptr, *state); });
+  } else {
+    Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
+    with_float(work, [&]<class T>(T) {
+      using R = typename kernels::RealOf<T>::type;
+      run<T>(a, factors, state->batch, state->verdicts, first.data<T>(), logs ? log.data<R>() : nullptr);
+    });
+    first.finish();
+    if (logs) log.finish();
+  }
   if (!logs) keep_hard(c, *state);
+  if (!logs) find_too_small(c, *state);
   settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.", !logs);
 }
 
@@ -78,16 +132,18 @@ void flow(const FlowQuery& q, Visit visit) {
 // Members whose inverse is not known well, or whose determinant is not a normal float: their derivative takes another
 // way.
 void keep_hard(const Call& c, const Diagnosis::State& s) {
-  const Tensor hard = Tensor::adopt(detail::make_node(DType::boolean, s.batch)), det = packed(c.out[0], c128);
+  Tensor hard;
   const double least = real_of(c.key) == f64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
-  bool any = false;
-  for (std::size_t i = 0; i < s.verdicts.size(); ++i) {
-    const double size = std::abs(reinterpret_cast<const complex128*>(det.node()->data)[i]);
-    const bool is = !(s.verdicts[i].rcond > 1e-8) || !(size >= least) || !std::isfinite(size);
-    reinterpret_cast<bool*>(hard.node()->data)[i] = is;
-    any = any || is;
-  }
-  if (any) c.beside().residuals = {hard};
+  s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
+    const double size = std::abs(value_at(c.out[0], static_cast<std::int64_t>(i)));
+    if (v.rcond > 1e-8 && size >= least && std::isfinite(size)) return;
+    if (!hard.defined()) {
+      hard = Tensor::adopt(detail::make_node(DType::boolean, s.batch));
+      std::fill_n(data_of<bool>(hard), s.verdicts.size(), false);
+    }
+    data_of<bool>(hard)[i] = true;
+  });
+  if (hard.defined()) c.beside().residuals = {hard};
 }
 
 // ∂det/∂A are the cofactors, det A · A⁻ᵀ where A is far from singular.
@@ -113,8 +169,8 @@ Tensors vjp_slogdet(const Backward& b) {
     g = g.defined() ? add(g, turn) : turn;
   }
   if (!g.defined()) return {zeros_for(b.facts[0])};
-  find_lost_digits(b);
   const Tensor inverse = inverse_of_regular(b.in[0], g, "detect");
+  find_lost_digits(b);  // of what is not refused
   return {multiply(each(g), adjoint(inverse))};
 }
 

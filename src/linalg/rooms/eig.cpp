@@ -7,6 +7,7 @@
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/schur_form.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/system.hpp"
 #include "ops/derivative.hpp"
@@ -94,8 +95,9 @@ Sensitivity decompose(std::int64_t n, kernels::View<T> a, lapack::Complex<T>* w,
   typename lapack::EigOutputs<T>::Balanced balanced;
   lapack::EigOutputs<T> out{left.data(), n, right.data(), n, rcond.data()};
   out.balanced = &balanced;
-  if (lapack::eig<T>(lapack::Balance::both, n, x.data.data(), n, w, out) != 0) {
+  if (const int info = lapack::eig<T>(lapack::Balance::both, n, x.data.data(), n, w, out)) {
     verdict.status = Status::not_converged;
+    verdict.reason = gave_up(info, n);
     return {};
   }
   Sensitivity s = sensitivity<T>(n, left, right, rcond, balanced);

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "linalg/eigen.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral_rules.hpp"
 #include "ops/reduce.hpp"
@@ -21,23 +22,29 @@ void infer(Call& c) {
   if (c.op.outputs.size() == 2) c.output(c.key, c.in[0].shape());
 }
 
+struct Wanted {
+  std::string_view uplo;
+  bool high, vectors;
+};
+
 template <class T>
-void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& values, const Result* vectors,
-         std::vector<double>& asymmetry, std::vector<Bounds>& bounds) {
+void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& verdicts,
+         typename kernels::RealOf<T>::type* values, T* vectors, std::vector<double>& asymmetry,
+         std::vector<Bounds>& bounds) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t n = a.shape().back();
-  const Stack<T> stack(a, state.batch);
-  const std::string_view uplo = c.attr(0) ? c.attr(0).text() : std::string_view();
-  const bool high = decomposition_options(c, 1).high;
-  for_members(static_cast<std::int64_t>(state.verdicts.size()), n, [&](std::int64_t i) {
-    Hermitian<T> h(n, stack[i], uplo);
+  const Stack<T> stack(a, batch);
+  asymmetry.resize(verdicts.size());
+  bounds.resize(verdicts.size());
+  for_members(static_cast<std::int64_t>(verdicts.size()), n, [&](std::int64_t i) {
+    Hermitian<T> h(n, stack[i], wanted.uplo);
     asymmetry[static_cast<std::size_t>(i)] = h.asymmetry;
-    R* const w = values.data<R>() + i * n;
-    T* const v = vectors ? vectors->data<T>() + i * n * n : nullptr;
-    Verdict& verdict = state.verdicts[static_cast<std::size_t>(i)];
+    R* const w = values + i * n;
+    T* const v = vectors ? vectors + i * n * n : nullptr;
+    Verdict& verdict = verdicts[static_cast<std::size_t>(i)];
     verdict.structure = Structure::symmetric;
     verdict.method = Method::eigen;
-    const EigenResult result = hermitian_eigen<T>(n, h, high, w, v);
+    const EigenResult result = hermitian_eigen<T>(n, h, wanted.high, w, v);
     bounds[static_cast<std::size_t>(i)] = result.bounds;
     verdict.status = result.status;
     if (verdict.status == Status::ok) return;
@@ -46,26 +53,77 @@ void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& 
   });
 }
 
+// Through lanes; members in doubt, which are returned, as a stack of their own. `which`: the members of which
+// `asymmetry` tells.
+template <class T>
+std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensor& values, const Tensor* vectors,
+                                    Diagnosis::State& state, std::vector<double>& asymmetry,
+                                    std::vector<std::int64_t>& which, std::vector<Bounds>& bounds) {
+  const std::int64_t n = a.shape().back(), members = count_of(state.batch);
+  const LaneStack<T> stack(a, state.batch);
+  std::vector<std::int64_t> asymmetric;
+  std::vector<std::int64_t> doubtful = run_lanes(
+      members, n, nullptr,
+      [&](Range range, Marks marks) {
+        kernels::batched::eigh<T>(n, stack.source(), reads_of(wanted.uplo), range, data_of<T>(values),
+                                  vectors ? data_of<T>(*vectors) : nullptr, marks);
+      },
+      &asymmetric);
+  Verdict common;
+  common.structure = Structure::symmetric;
+  common.method = Method::eigen;
+  state.verdicts.share(static_cast<std::size_t>(members), common, {});
+  if (doubtful.empty()) {
+    measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
+    return doubtful;
+  }
+  const Dims rest{static_cast<std::int64_t>(doubtful.size())};
+  const Tensor w = Tensor::adopt(detail::make_node(f64, {rest[0], n})),
+               v = Tensor::adopt(detail::make_node(f64, {vectors ? rest[0] : 0, n, n}));
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  run<double>(members_of(a, state.batch, doubtful, f64), rest, wanted, verdicts, data_of<double>(w),
+              vectors ? data_of<double>(v) : nullptr, asymmetry, bounds);
+  put_members(w, doubtful, n, values);
+  if (vectors) put_members(v, doubtful, n * n, *vectors);
+  state.verdicts.take(verdicts, doubtful);
+  which = doubtful;
+  measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
+  return doubtful;
+}
+
 void forward(Call& c) {
   const std::int64_t n = c.in[0].shape().back();
-  const DType work = working_dtype(c.key, n);
-  const Tensor a = brought(c.in[0], work);
-  auto state = new_state(c, batch_of(c.in[0]));
-  std::vector<double> asymmetry(state->verdicts.size());
-  std::vector<Bounds> bounds(state->verdicts.size());
   const bool both = c.out.size() == 2;
+  const DecompositionOptions options = decomposition_options(c, 1);
+  const bool small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n) && !options.high;
+  auto state = new_state(c, batch_of(c.in[0]), {}, !small);
+  const DType work = small ? c.key : working_dtype(c.key, n);
+  const Tensor a = brought(c.in[0], work);
+  const Wanted wanted{c.attr(0) ? c.attr(0).text() : std::string_view(), options.high, both};
+  std::vector<double> asymmetry;
+  std::vector<Bounds> bounds;
+  std::vector<std::int64_t> which, doubtful;
   c.beside().keeps_after = true;
-  Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
-  with_float(work, [&]<class T>(T) { run<T>(c, a, *state, values, both ? &vectors : nullptr, asymmetry, bounds); });
-  values.finish();
-  if (both) vectors.finish();
-  report_asymmetry(c, asymmetry, c.in[0].dtype());
-  if (real_of(work) != real_of(c.key))
-    for (Bounds& b : bounds) b.rounding = round_off(c.key);
-  c.beside().residuals = {kept_bounds(state->batch, bounds)};
-  bound_spectra(*state, c.out[0], std::move(bounds));
-  settle(c, std::move(state), decomposition_options(c, 1).if_ill,
-         "Look at the matrix: its eigenvalues could not be found.");
+  if (small) {
+    doubtful = with_real(work, [&]<class T>(T) {
+      return run_small<T>(a, wanted, c.out[0], both ? &c.out[1] : nullptr, *state, asymmetry, which, bounds);
+    });
+  } else {
+    Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
+    with_float(work, [&]<class T>(T) {
+      using R = typename kernels::RealOf<T>::type;
+      run<T>(a, state->batch, wanted, state->verdicts, values.data<R>(), both ? vectors.data<T>() : nullptr, asymmetry,
+             bounds);
+    });
+    values.finish();
+    if (both) vectors.finish();
+  }
+  report_asymmetry(c, asymmetry, c.in[0].dtype(), which);
+  StackBounds all = small ? lane_bounds(std::move(bounds), std::move(doubtful), n) : StackBounds{std::move(bounds)};
+  if (c.key != working_dtype(c.key, n)) all.rounding = round_off(c.key);
+  keep_bounds(c, *state, c.out[0], std::move(all));
+  settle(c, std::move(state), options.if_ill, "Look at the matrix: its eigenvalues could not be found.");
 }
 
 std::vector<Sample> samples(const Op& op) {

@@ -152,11 +152,10 @@ void forward(Call& c) {
   values.finish();
   vectors.finish();
   report_asymmetry(c, asymmetry, c.key);
-  if (real_of(work) != real_of(c.key))
-    for (Bounds& b : bounds) b.rounding = round_off(c.key);
   c.beside().keeps_after = true;
-  c.beside().residuals = {kept_bounds(state->batch, bounds)};
-  bound_spectra(*state, c.out[0], std::move(bounds));
+  StackBounds all{std::move(bounds)};
+  if (work != c.key) all.rounding = round_off(c.key);
+  keep_bounds(c, *state, c.out[0], std::move(all));
   settle(c, std::move(state), policy_of(c, 1), "x2 must be positive definite: add a small multiple of the identity.");
 }
 

@@ -31,7 +31,9 @@ constexpr int kFar = 300;  // exponents of two beyond which the matrix is scaled
 
 void forward(Call& c) {
   const Advice advice{policy_of(c, 0),
-                      "Give a complex matrix, astype(x, c128), or one without negative eigenvalues."};
+                      "For a negative eigenvalue give a complex matrix, astype(x, c128); for lost digits one of "
+                      "better condition, or a "
+                      "wider dtype."};
   for_each_matrix(c, advice, []<class T>(Job<T>& job) {
     using R = typename Dense<T>::Real;
     Dense<T> a = job.matrix(), x(job.n, job.n);

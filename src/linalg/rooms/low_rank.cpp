@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/subspace.hpp"
 #include "ops/derivative.hpp"
@@ -63,11 +64,14 @@ Tensors vjp(const Backward& b) {
   const Dims& s = b.shape(0);
   const std::int64_t k = b.attr(0).integer();
   if (k >= std::min(s[s.size() - 2], s.back())) return {b.g()};
-  const bool tied = unrecorded([&] {
+  bool tied = false;
+  const double allowed = near_enough(b, b.in[0]);
+  unrecorded([&] {
     const Tensor sigma = diagnosed::svdvals(b.in[0]).value, first = sigma[{ellipsis, 0}];
     const double n = static_cast<double>(std::max(s[s.size() - 2], s.back()));
     const Tensor gap = k > 0 ? subtract(sigma[{ellipsis, k - 1}], sigma[{ellipsis, k}]) : first;
-    return any_true(less_equal(gap, multiply(first, 8 * n * round_off(working_dtype(first.dtype(), s.back())))));
+    tied = any_true(less_equal(gap, multiply(first, 8 * n * round_off(working_dtype(first.dtype(), s.back())))));
+    if (!tied) find_near(b, gap, first, allowed);
   });
   if (k > 0 && tied)
     no_derivative_here(say("singular values on both sides of rank ", k, " are equal: there is no derivative."),

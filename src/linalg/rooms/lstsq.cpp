@@ -147,7 +147,9 @@ void forward(Call& c) {
   } else {
     c.beside().residuals = {kept_values(s.batch, state->verdicts)};
   }
-  settle(c, std::move(state), policy_of(c, 4), "Look at the matrix: its singular values could not be found.");
+  settle(c, std::move(state), policy_of(c, 4),
+         "Bring its columns to one size, drop small singular values (rtol), or add a ridge; in float32: compute in "
+         "float64.");
 }
 
 // All of x1's member; the same column of x2's.

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "linalg/factored.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -88,6 +89,7 @@ void flow(const FlowQuery& q, Visit visit) {
 
 // y = U⁻ᴴ g, w = L⁻ᴴ y: of b w in its own order, of U −y xᴴ, of L −w (U x)ᴴ.
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const bool vector = b.shape(3).size() == 1;
   const Tensor x = as_columns(b.out[0], vector), g = as_columns(b.g(), vector);
   const Tensor y = diagnosed::solve_triangular(b.in[2], g, {.adjoint = true, .if_ill = "ignore"}).value;

@@ -3,6 +3,7 @@
 #include "kernels/condition.hpp"
 #include "kernels/scan.hpp"
 #include "linalg/each.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/spectral.hpp"
 #include "ops/derivative.hpp"
@@ -116,12 +117,19 @@ Tensor best_lines(const Tensor& a, bool columns, bool least) {
 }
 
 // Of sums and singular values that tie, each takes an even share: a subgradient; 0 at 0.
-Tensor matrix_cotangent(Norm norm, const Tensor& a, const Tensor& y, const Tensor& g) {
-  if (norm == Norm::frobenius) return multiply(divide(a, where(equal(y, 0), 1, y)), g);
-  if (norm == Norm::nuclear)
-    return multiply(spectral_value(SpectralFunction::signs, values_that_are(Which::not_zero, a), a), g);
+Tensor matrix_cotangent(const Backward& b, Norm norm, const Tensor& a, const Tensor& y, const Tensor& g) {
+  if (norm == Norm::frobenius) return multiply(where(equal(y, 0), 0, divide(a, where(equal(y, 0), 1, y))), g);
+  if (norm == Norm::nuclear) {
+    const Tensor kept = values_that_are(Which::not_zero, a);
+    find_uneven(b, kept, std::min(a.shape(-2), a.shape(-1)), "a singular value is zero");
+    return multiply(spectral_value(SpectralFunction::signs, kept, a), g);
+  }
   if (norm == Norm::two || norm == Norm::least_two) {
     const Tensor kept = values_that_are(norm == Norm::two ? Which::largest : Which::least, a);
+    find_uneven(b, kept, 1,
+                norm == Norm::two ? "the largest singular value is repeated, or zero"
+                                  : "the least singular value is repeated, or zero");
+    find_close(b, a, kept, norm == Norm::least_two);
     const Tensor share = astype(maximum(each(kept[{ellipsis, 1}]), 1), g.dtype());
     return multiply(spectral_value(SpectralFunction::signs, kept, a), divide(g, share));
   }
@@ -137,7 +145,7 @@ Tensors vjp(const Backward& b) {
   const Tensor a = moveaxis(b.in[0], axes, Dims{-2, -1});
   const Dims batch = batch_of(a);
   const Tensor y = each(reshape(b.out[0], batch)), g = each(reshape(b.g(), batch));
-  return {moveaxis(matrix_cotangent(norm_of(b.attr(2)), a, y, g), Dims{-2, -1}, axes)};
+  return {moveaxis(matrix_cotangent(b, norm_of(b.attr(2)), a, y, g), Dims{-2, -1}, axes)};
 }
 
 std::vector<Sample> samples() {

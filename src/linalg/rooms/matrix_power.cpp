@@ -130,15 +130,22 @@ void power(Job<T>& job, double p) {
 
 void forward(Call& c) {
   const double p = c.attr(0).real();
-  const Advice advice{policy_of(c, 1), p == std::nearbyint(p)
-                                           ? "Use pinv for a singular matrix."
-                                           : "Give a complex matrix, astype(x, c128), or a whole exponent."};
+  const Advice advice{policy_of(c, 1),
+                      p == std::nearbyint(p)
+                          ? "Use pinv for a singular matrix."
+                          : "For a negative eigenvalue give a complex matrix, astype(x, c128), or a whole exponent; "
+                            "for lost digits a matrix of better condition, or a wider dtype."};
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) { power(job, p); });
 }
 
+// Negative whole powers are those of X = A⁻¹, which moves by −X E X: no inverse of a block matrix, whose condition
+// grows with E.
 Tensor along(const Saved& s, const Tensor& e) {
-  return block_derivative([&](const Tensor& m) { return diagnosed::matrix_power(m, s.attr(0).real()).value; },
-                          s.in[0], e);
+  const double p = s.attr(0).real();
+  const bool inverse = p < 0 && p == std::nearbyint(p);
+  const Tensor x = inverse ? diagnosed::inv(s.in[0]).value : s.in[0];
+  return block_derivative([&](const Tensor& m) { return diagnosed::matrix_power(m, inverse ? -p : p).value; }, x,
+                          inverse ? negative(product(x, e, x)) : e);
 }
 Tensors vjp(const Backward& b) {
   return {adjoint(along(b, adjoint(b.g())))};

@@ -71,7 +71,9 @@ void forward(Call& c) {
   with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), cutoff, round_off(c.key), *state, out); });
   out.finish();
   c.beside().residuals = {kept_values(state->batch, state->verdicts)};
-  settle(c, std::move(state), policy_of(c, 2), "Look at the matrix: its singular values could not be found.");
+  settle(c, std::move(state), policy_of(c, 2),
+         "Bring its columns to one size, drop small singular values (rtol), or use inv with a ridge; in float32: "
+         "compute in float64.");
 }
 
 void flow(const FlowQuery& q, Visit visit) {

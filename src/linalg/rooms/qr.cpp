@@ -2,6 +2,7 @@
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/qr_rule.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
 
@@ -42,13 +43,13 @@ Status factor(const MatrixSizes& s, std::int64_t width, kernels::View<T> a, T* q
 }
 
 template <class T>
-void run(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, const Result& q, const Result& r,
-         std::int64_t width, std::int64_t* order) {
+void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, T* q, T* r, std::int64_t width,
+         std::int64_t* order) {
   const Stack<T> stack(a, s.batch);
   for_members(s.members(), s.longest(), [&](std::int64_t i) {
-    T *const to_q = q.data<T>() + i * s.m * width, *const to_r = r.data<T>() + i * width * s.n;
+    T *const to_q = q + i * s.m * width, *const to_r = r + i * width * s.n;
     std::int64_t* const columns = order ? order + i * s.n : nullptr;
-    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    Verdict& v = verdicts[static_cast<std::size_t>(i)];
     v.method = Method::qr;
     v.status = factor<T>(s, width, stack[i], to_q, to_r, columns);
     if (v.status == Status::ok) return;
@@ -58,16 +59,50 @@ void run(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, const R
   });
 }
 
+// Through lanes; members in doubt as a stack of their own.
+template <class T>
+void run_small(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, const Tensor& q, const Tensor& r) {
+  const LaneStack<T> stack(a, s.batch);
+  const std::vector<std::int64_t> doubtful =
+      run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
+        kernels::batched::qr<T>(s.m, s.n, stack.source(), range, data_of<T>(q), data_of<T>(r), marks);
+      });
+  Verdict common;
+  common.method = Method::qr;
+  state.verdicts.share(static_cast<std::size_t>(s.members()), common, {});
+  if (doubtful.empty()) return;
+  MatrixSizes rest = s;
+  rest.batch = {static_cast<std::int64_t>(doubtful.size())};
+  const Tensor some_q = Tensor::adopt(detail::make_node(f64, rest.with({s.m, s.k}))),
+               some_r = Tensor::adopt(detail::make_node(f64, rest.with({s.k, s.n})));
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  run<double>(rest, members_of(a, s.batch, doubtful, f64), verdicts, data_of<double>(some_q), data_of<double>(some_r),
+              s.k, nullptr);
+  put_members(some_q, doubtful, s.m * s.k, q);
+  put_members(some_r, doubtful, s.k * s.n, r);
+  state.verdicts.take(verdicts, doubtful);
+}
+
 void forward(Call& c) {
   const MatrixSizes s(c.in[0]);
-  const DType work = working_dtype(c.key, s.longest());
+  const std::int64_t width = c.out[0].shape().back();
+  const bool pivoted = c.out.size() == 3;
+  const bool small = fits_lanes(c.key, s.members(), s.m, s.n) && !pivoted && width == s.k;
+  auto state = new_state(c, s.batch, {}, !small);
+  const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(c.in[0], work);
-  auto state = new_state(c, s.batch);
-  Result q(c.out[0], work), r(c.out[1], work);
-  auto* const order = c.out.size() == 3 ? reinterpret_cast<std::int64_t*>(c.out[2].node()->data) : nullptr;
-  with_float(work, [&]<class T>(T) { run<T>(s, a, *state, q, r, c.out[0].shape().back(), order); });
-  q.finish();
-  r.finish();
+  if (small) {
+    with_real(work, [&]<class T>(T) { run_small<T>(s, a, *state, c.out[0], c.out[1]); });
+  } else {
+    Result q(c.out[0], work), r(c.out[1], work);
+    auto* const order = pivoted ? data_of<std::int64_t>(c.out[2]) : nullptr;
+    with_float(work, [&]<class T>(T) {
+      run<T>(s, a, state->verdicts, q.data<T>(), r.data<T>(), width, order);
+    });
+    q.finish();
+    r.finish();
+  }
   c.beside().keeps_after = true;
   settle(c, std::move(state), policy_of(c, 1), "Look at the matrix: it could not be factored.");
 }

@@ -1,6 +1,7 @@
 #include "kernels/lapack.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
+#include "linalg/schur_form.hpp"
 #include "linalg/schur_rule.hpp"
 #include "linalg/solving.hpp"
 #include "ops/reduce.hpp"
@@ -31,9 +32,9 @@ void run(const Tensor& a, Diagnosis::State& state, const Result& t, const Result
     Prescaled<T> x(n, n, stack[i]);
     std::vector<T> vectors(static_cast<std::size_t>(n * n));
     std::vector<C> values(static_cast<std::size_t>(n));
-    v.status = !x.finite ? Status::nonfinite_input
-               : lapack::schur<T>(n, x.data.data(), n, values.data(), vectors.data(), n) != 0 ? Status::not_converged
-                                                                                              : Status::ok;
+    const int info = x.finite ? lapack::schur<T>(n, x.data.data(), n, values.data(), vectors.data(), n) : 0;
+    v.status = !x.finite ? Status::nonfinite_input : info != 0 ? Status::not_converged : Status::ok;
+    if (info != 0) v.reason = gave_up(info, n);
     if (v.status == Status::ok) {
       put_rows(n, n, x.data.data(), n, -x.exponent, to_t);
       put_rows(n, n, vectors.data(), n, 0, to_z);

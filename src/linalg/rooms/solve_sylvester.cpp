@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 #include "linalg/judgement.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/members.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
@@ -74,6 +75,7 @@ void flow(const FlowQuery& q, Visit visit) {
 
 // Aᴴ Y + Y Bᴴ = g: of q Y, of a −Y xᴴ, of b −xᴴ Y.
 Tensors vjp(const Backward& b) {
+  find_lost_digits(b);
   const Tensor ah = adjoint(b.in[0]), bh = adjoint(b.in[1]), xh = adjoint(b.out[0]);
   const Tensor* const in[] = {&ah, &bh, &b.g()};
   std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());

@@ -100,7 +100,9 @@ void general_root(const Dense<T>& a, int e, Dense<T>& x, Verdict& v) {
 
 void forward(Call& c) {
   const Advice advice{policy_of(c, 0),
-                      "Give a complex matrix, astype(x, c128), or one without negative eigenvalues."};
+                      "For a negative eigenvalue give a complex matrix, astype(x, c128); for lost digits one of "
+                      "better condition, or a "
+                      "wider dtype."};
   for_each_matrix(c, advice, []<class T>(Job<T>& job) {
     Dense<T> a = job.matrix(), x(job.n, job.n);
     const int e = scaling_exponent(a, true);

@@ -3,6 +3,7 @@
 #include "kernels/condition.hpp"
 #include "linalg/bounds.hpp"
 #include "linalg/members.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/spectral_rules.hpp"
@@ -56,51 +57,107 @@ Bounds bounds_of(const MatrixSizes& s, const Spectral<T>& svd, kernels::View<T> 
   return out;
 }
 
+// Where the results go: u and vh only with vectors.
 template <class T>
-void run(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, Parts parts, bool high,
-         std::vector<Result>& results, std::vector<Bounds>& bounds) {
+struct Places {
+  T* u;
+  typename kernels::RealOf<T>::type* s;
+  T* vh;
+};
+
+template <class T>
+void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts, bool high, const Places<T>& to,
+         std::vector<Bounds>& bounds) {
   using R = typename kernels::RealOf<T>::type;
   const Stack<T> stack(a, s.batch);
-  const bool vectors = parts != Parts::values;
   const std::int64_t uc = parts == Parts::full ? s.m : s.k, vr = parts == Parts::full ? s.n : s.k;
-  for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
+  bounds.resize(verdicts.size());
+  for_members(static_cast<std::int64_t>(verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
     const Spectral<T> svd(s.m, s.n, stack[i], parts, high);
-    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    Verdict& v = verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
     v.status = svd.status();
     const bool good = v.status == Status::ok;
     if (good && s.k > 0) bounds[static_cast<std::size_t>(i)] = bounds_of(s, svd, stack[i], high);
-    R* const sigma = results[vectors ? 1 : 0].data<R>() + i * s.k;
     for (std::int64_t j = 0; j < s.k; ++j)
-      sigma[j] =
+      to.s[i * s.k + j] =
           good ? static_cast<R>(svd.sigma()[static_cast<std::size_t>(j)]) : std::numeric_limits<R>::quiet_NaN();
-    if (!vectors) return;
-    const auto copy = [&](const T* from, T* to, std::int64_t count) {
-      good ? std::copy_n(from, count, to) : std::fill_n(to, count, T(std::numeric_limits<R>::quiet_NaN()));
+    if (parts == Parts::values) return;
+    const auto copy = [&](const T* from, T* into, std::int64_t count) {
+      good ? std::copy_n(from, count, into) : std::fill_n(into, count, T(std::numeric_limits<R>::quiet_NaN()));
     };
-    copy(svd.u().data, results[0].data<T>() + i * s.m * uc, s.m * uc);
-    copy(svd.vh().data, results[2].data<T>() + i * vr * s.n, vr * s.n);
+    copy(svd.u().data, to.u + i * s.m * uc, s.m * uc);
+    copy(svd.vh().data, to.vh + i * vr * s.n, vr * s.n);
   });
+}
+
+// Through lanes, square or thin; members in doubt, which are returned, as a stack of their own.
+template <class T>
+std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, Parts parts,
+                                    const Tensors& out, std::vector<Bounds>& bounds) {
+  const bool vectors = parts != Parts::values;
+  const Tensor& values = out[vectors ? 1 : 0];
+  const LaneStack<T> stack(a, s.batch);
+  std::vector<std::int64_t> doubtful = run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
+    kernels::batched::svd<T>(s.m, s.n, stack.source(), range, vectors ? data_of<T>(out[0]) : nullptr,
+                             data_of<T>(values), vectors ? data_of<T>(out[2]) : nullptr, marks);
+  });
+  Verdict common;
+  common.method = Method::svd;
+  state.verdicts.share(static_cast<std::size_t>(s.members()), common, {});
+  if (doubtful.empty()) return doubtful;
+  MatrixSizes rest = s;
+  rest.batch = {static_cast<std::int64_t>(doubtful.size())};
+  const auto room = [&](const Tensor& like) {
+    return Tensor::adopt(detail::make_node(f64, {rest.batch[0] * (like.size() / s.members())}));
+  };
+  const Tensor sigma = room(values), u = vectors ? room(out[0]) : Tensor(), vh = vectors ? room(out[2]) : Tensor();
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  run<double>(rest, members_of(a, s.batch, doubtful, f64), verdicts, parts, false,
+              {vectors ? data_of<double>(u) : nullptr, data_of<double>(sigma), vectors ? data_of<double>(vh) : nullptr},
+              bounds);
+  put_members(sigma, doubtful, s.k, values);
+  if (vectors) {
+    put_members(u, doubtful, s.m * s.k, out[0]);
+    put_members(vh, doubtful, s.k * s.n, out[2]);
+  }
+  state.verdicts.take(verdicts, doubtful);
+  return doubtful;
 }
 
 void forward(Call& c, Parts parts, std::size_t first) {
   const MatrixSizes s(c.in[0]);
   const DecompositionOptions options = decomposition_options(c, first);
-  const DType work = working_dtype(c.key, std::max(s.m, s.n));
+  const bool vectors = parts != Parts::values;
+  const bool small =
+      fits_lanes(c.key, s.members(), s.m, s.n) && !options.high && (parts != Parts::full || s.m == s.n);
+  auto state = new_state(c, s.batch, {}, !small);
+  const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(c.in[0], work);
-  auto state = new_state(c, s.batch);
-  std::vector<Bounds> bounds(state->verdicts.size());
-  std::vector<Result> results;
-  for (std::size_t i = 0; i < c.out.size(); ++i)  // S is real
-    results.emplace_back(c.out[i], c.out.size() == 1 || i == 1 ? real_of(work) : work);
-  with_float(work, [&]<class T>(T) { run<T>(s, a, *state, parts, options.high, results, bounds); });
+  std::vector<Bounds> own;
+  StackBounds bounds;
   c.beside().keeps_after = true;
-  const std::size_t at = parts == Parts::values ? 0 : 1;
-  for (Result& r : results) r.finish();
-  if (real_of(work) != real_of(c.key))
-    for (Bounds& b : bounds) b.rounding = round_off(c.key);
-  c.beside().residuals = {kept_bounds(s.batch, bounds)};
-  bound_spectra(*state, c.out[at], std::move(bounds));
+  if (small) {
+    std::vector<std::int64_t> which =
+        with_real(work, [&]<class T>(T) { return run_small<T>(s, a, *state, parts, c.out, own); });
+    bounds = lane_bounds(std::move(own), std::move(which), s.longest());
+  } else {
+    std::vector<Result> results;
+    for (std::size_t i = 0; i < c.out.size(); ++i)  // S is real
+      results.emplace_back(c.out[i], !vectors || i == 1 ? real_of(work) : work);
+    with_float(work, [&]<class T>(T) {
+      using R = typename kernels::RealOf<T>::type;
+      run<T>(s, a, state->verdicts, parts, options.high,
+             {vectors ? results[0].data<T>() : nullptr, results[vectors ? 1 : 0].data<R>(),
+              vectors ? results[2].data<T>() : nullptr},
+             own);
+    });
+    for (Result& r : results) r.finish();
+    bounds = {std::move(own)};
+  }
+  if (c.key != working_dtype(c.key, s.longest())) bounds.rounding = round_off(c.key);
+  keep_bounds(c, *state, c.out[vectors ? 1 : 0], std::move(bounds));
   settle(c, std::move(state), options.if_ill, "Look at the matrix: a member did not give its singular values.");
 }
 

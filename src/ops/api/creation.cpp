@@ -8,6 +8,8 @@ extern const Op op_arange;
 extern const Op op_empty;
 extern const Op op_empty_like;
 extern const Op op_eye;
+extern const Op op_fft_fftfreq;
+extern const Op op_fft_rfftfreq;
 extern const Op op_full;
 extern const Op op_full_like;
 extern const Op op_linspace;
@@ -82,5 +84,17 @@ Tensor zeros_like(const In& x, const ZerosLikeOptions& options, std::source_loca
   const Attr attrs[] = {Attr(options.dtype)};
   return call1(op_zeros_like, Inputs(in), attrs, Place(where));
 }
+
+namespace fft {
+Tensor fftfreq(std::int64_t n, const FftfreqOptions& options, std::source_location where) {
+  const Attr attrs[] = {Attr(n), Attr(options.d), Attr(options.dtype)};
+  return call1(op_fft_fftfreq, Inputs(nullptr, 0), attrs, Place(where));
+}
+
+Tensor rfftfreq(std::int64_t n, const RfftfreqOptions& options, std::source_location where) {
+  const Attr attrs[] = {Attr(n), Attr(options.d), Attr(options.dtype)};
+  return call1(op_fft_rfftfreq, Inputs(nullptr, 0), attrs, Place(where));
+}
+}  // namespace fft
 
 }  // namespace wp

@@ -21,18 +21,6 @@ Dims shifts(const Dims& shape, const Dims& shift, const Dims& axes) {
   return by;
 }
 
-// Each rolled axis falls into two parts that change places; every combination of parts is one block.
-void move_blocks(const Tensor& y, const Tensor& x, const Dims& by, std::size_t axis, std::int64_t offset) {
-  while (axis < by.size() && by[axis] == 0) ++axis;
-  if (axis == by.size()) return scatter_into(y, y.strides(), offset, x);
-  const std::int64_t n = x.shape()[axis], s = by[axis];
-  Dims shape = x.shape();
-  shape[axis] = n - s;
-  move_blocks(y, view_of(x, shape, x.strides()), by, axis + 1, offset + s * y.strides()[axis]);
-  shape[axis] = s;
-  move_blocks(y, view_of(x, shape, x.strides(), (n - s) * x.strides()[axis]), by, axis + 1, offset);
-}
-
 void forward(Call& c) {
   Tensor x = c.in[0];
   Tensor y = c.output(x.dtype(), x.shape());
@@ -46,7 +34,7 @@ void forward(Call& c) {
     y = view_of(y, {y.size()}, {1});
   }
   const Dims by = shifts(x.shape(), shift, axes);
-  if (x.size()) move_blocks(y, x, by, 0, 0);
+  rolled_into(y, x, by);
 }
 
 Tensors vjp(const Backward& b) {

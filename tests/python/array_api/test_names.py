@@ -9,25 +9,26 @@ import wellposed as wp
 
 strict.set_array_api_strict_flags(api_version="2024.12")
 OWN_OF_STRICT = {"set_array_api_strict_flags", "get_array_api_strict_flags", "reset_array_api_strict_flags", "ArrayAPIStrictFlags", "Device"}
-OPTIONAL = {"fft"}
 LATER = {"broadcast_shapes", "isin"}  # of 2025.12
 
 
 def listed(module):
-    return sorted(n for n in module.__all__ if n not in OWN_OF_STRICT | OPTIONAL | LATER)
+    return sorted(n for n in module.__all__ if n not in OWN_OF_STRICT | LATER)
 
 
 FUNCTIONS = [n for n in listed(strict) if inspect.isfunction(getattr(strict, n))]
 LINALG = [n for n in strict.linalg.__all__ if inspect.isfunction(getattr(strict.linalg, n))]
+FFT = [n for n in strict.fft.__all__ if inspect.isfunction(getattr(strict.fft, n))]
 
 
 def test_all_names_of_the_standard_are_there():
-    assert len(FUNCTIONS) > 130 and len(LINALG) > 20
+    assert len(FUNCTIONS) > 130 and len(LINALG) > 20 and len(FFT) == 14
     assert [n for n in listed(strict) if not hasattr(wp, n)] == []
     assert [n for n in strict.linalg.__all__ if not hasattr(wp.linalg, n)] == []
+    assert [n for n in strict.fft.__all__ if not hasattr(wp.fft, n)] == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS + ["linalg." + n for n in LINALG])
+@pytest.mark.parametrize("name", FUNCTIONS + ["linalg." + n for n in LINALG] + ["fft." + n for n in FFT])
 def test_signatures_are_those_of_the_standard(name):
     theirs, ours = strict, wp
     for part in name.split("."):

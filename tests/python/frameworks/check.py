@@ -35,6 +35,9 @@ def pytorch():
     assert wp.asarray(view).tolist() == view.tolist()
     half = torch.ones(3, dtype=torch.bfloat16)
     assert wp.asarray(half).dtype == wp.bfloat16 and torch.from_dlpack(wp.asarray(half)).dtype == torch.bfloat16
+    turned = torch.tensor([1 + 2j, 3 - 4j]).conj().imag  # its memory holds the signs of before
+    assert turned.is_neg() and wp.asarray(turned).tolist() == wp.from_dlpack(turned).tolist() == turned.tolist() == [-2.0, 4.0]
+    refused(torch.ones(2, dtype=torch.complex64).conj(), "conjugate")
     refused(torch.ones(2, requires_grad=True), "gradient")
     refused(torch.ones(2, device="meta"), "meta")
     refused(torch.ones(2).to_sparse(), "layout")

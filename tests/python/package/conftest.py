@@ -1,6 +1,9 @@
 """The package under test: ctest sets PYTHONPATH (build/release/python without it)."""
+import os
 import pathlib
 import sys
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # read when scipy is first imported, by whichever test
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
 try:

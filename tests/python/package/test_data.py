@@ -110,6 +110,16 @@ def test_data_sets_give_every_row_once_with_its_number(tmp_path):
         batch["z"]
 
 
+def test_columns_of_a_table_with_text(tmp_path):
+    (tmp_path / "people.csv").write_text("name,age,height\nAda,36,1.65\nAlan,41,1.8\n")
+    with pytest.raises(wp.FormatError, match="'Ada' is not a number"):
+        wp.Dataset(tmp_path / "people.csv")
+    schema = wp.infer_schema(tmp_path / "people.csv", columns=["age", "height"])
+    assert wp.validate(tmp_path / "people.csv", schema, columns=["age", "height"]).ok
+    data = wp.Dataset(tmp_path / "people.csv", columns=["height", "age"], schema=wp.Schema().column("", "age", range=[0, 130]), shuffle=False)
+    assert next(iter(data.epoch())).only.tolist() == [[1.65, 36], [1.8, 41]]
+
+
 def test_a_schema_is_checked_on_the_way_in():
     with pytest.raises(wp.ValidationError, match="row 2"):
         wp.Dataset(DATA, schema={"version": 1, "tensor": {"range": [0, 1]}})

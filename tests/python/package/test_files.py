@@ -1,6 +1,7 @@
 """Files against their reference writers and readers: NumPy, safetensors, SciPy, csv."""
 import csv
 import io
+import re
 import struct
 import zipfile
 
@@ -118,10 +119,29 @@ def safe(path):
 
 
 def scipy_mtx(path):
-    return {"": np.asarray(scipy.io.mmread(path))}
+    matrix = scipy.io.mmread(path)
+    return {"": matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix)}
 
 
-def python_csv(path):
+def numpy_raw(path):
+    data = path.read_bytes()
+    if len(data) % 8:
+        raise ValueError("no whole number of elements")
+    return {"": np.frombuffer(data, np.float64)}
+
+
+def zip64():
+    def write(file):
+        with zipfile.ZipFile(file, "w") as archive, archive.open("a.npy", "w", force_zip64=True) as entry:
+            np.lib.format.write_array(entry, A)
+    return stream(write)
+
+
+def python_tsv(path):
+    return python_csv(path, "\t")
+
+
+def python_csv(path, delimiter=","):
     def text(name):
         try:
             return name.encode("latin-1").decode()
@@ -129,7 +149,7 @@ def python_csv(path):
             return name
 
     with open(path, newline="", encoding="latin-1") as file:
-        rows = [row for row in csv.reader(file, strict=True) if row and not row[0].startswith("#") and "".join(row).strip(" ")]
+        rows = [row for row in csv.reader(file, strict=True, delimiter=delimiter) if row and not row[0].startswith("#") and "".join(row).strip(" ")]
     missing = ("", "na", "n/a", "null", "none", "nan")
     columns = {}
     for k, name in enumerate(rows[0]):
@@ -144,8 +164,17 @@ def python_csv(path):
     return columns
 
 
+def sparse(kind, lines):
+    return b"%%MatrixMarket matrix coordinate " + kind + b"\n% note\n" + lines, scipy_mtx
+
+
 SAMPLES = {
-    "table.csv": (b'x,y z,w\n1,2.5,"7"\n-3,,1e3\n\n# c\n4,5,-0.5\r\n', python_csv),
+    "table.csv": (b'x,y z,w\n1,2.5,"7"\n-3,,1e3\n\n# c\n4,5,-0.5\r\n', python_csv), "table.tsv": (b'x\ty\n1\t2.5\n-3\t\n4\t"5"\n', python_tsv),
+    "raw.bin": (A.tobytes(), numpy_raw), "zip64.npz": (zip64(), numpy_npz),
+    "v2.npy": (stream(lambda f: np.lib.format.write_array(f, A, (2, 0))), numpy_npy), "v3.npy": (stream(lambda f: np.lib.format.write_array(f, B, (3, 0))), numpy_npy),
+    "big.npy": (stream(lambda f: np.save(f, A.astype(">f4"))), numpy_npy), "complex.npy": (stream(lambda f: np.save(f, A * (1 - 2j))), numpy_npy),
+    "general.mtx": sparse(b"real general", b"3 3 3\n1 1 1.5\n2 1 -2\n3 3 3e2\n"), "symmetric.mtx": sparse(b"integer symmetric", b"2 2 2\n1 1 4\n2 1 -7\n"),
+    "complex.mtx": sparse(b"complex hermitian", b"2 2 2\n1 1 4 0\n2 1 -7 0.5\n"), "pattern.mtx": sparse(b"pattern general", b"2 3 2\n1 1\n2 3\n"),
     "c.npy": (stream(lambda f: np.save(f, A)), numpy_npy), "fortran.npy": (stream(lambda f: np.save(f, np.asfortranarray(A))), numpy_npy),
     "stored.npz": (stream(lambda f: np.savez(f, a=A)), numpy_npz), "packed.npz": (stream(lambda f: np.savez_compressed(f, a=A)), numpy_npz),
     "two.safetensors": (safetensors.numpy.save({"a": A.astype("f4"), "b": B}), safe),
@@ -157,13 +186,14 @@ SAMPLES = {
 def test_every_damage_is_an_error_or_what_the_reference_reads(name, tmp_path):
     data, reference = SAMPLES[name]
     path = tmp_path / name
-    read = 0
+    read = refused = 0
     for damaged in damages(data):
         path.write_bytes(damaged)
         try:
-            ours = wp.load_all(path, delimiter="," if reference is python_csv else "")
+            ours = wp.load_all(path, delimiter="," if reference is python_csv else "", dense=True, dtype="f64" if name.endswith(".bin") else None)
         except wp.FormatError as error:
-            assert name in str(error)
+            assert f"{name}'" in str(error) and re.search(r"\bbytes? \d|\d bytes\b", str(error)), error
+            refused += 1
             continue
         try:
             theirs = reference(path)
@@ -174,10 +204,25 @@ def test_every_damage_is_an_error_or_what_the_reference_reads(name, tmp_path):
         for key, value in theirs.items():
             mine = np.asarray(ours[key])
             if reference is scipy_mtx:
-                mine = mine + 0.0  # SciPy adds entries to zeros: -0 becomes 0
+                mine = mine + mine.dtype.type(0)  # SciPy adds entries to zeros: -0 becomes 0
             assert mine.dtype == value.dtype.newbyteorder("=") and mine.shape == value.shape
             assert mine.tobytes() == value.astype(mine.dtype).tobytes()
-    assert read > 0
+    assert read > 0 and refused > 0
+
+
+def test_rows_are_read_in_blocks(tmp_path):
+    x = np.arange(70.0).reshape(10, 7)
+    np.save(tmp_path / "x.npy", x)
+    wp.save(tmp_path / "x.csv", x)
+    for name, rows in (("x.npy", 10), ("x.csv", None)):
+        reader = wp.RowReader(tmp_path / name, block=3)
+        assert reader.rows == rows and reader.row == 0
+        blocks = [np.asarray(block) for block in reader]
+        assert [len(b) for b in blocks] == [3, 3, 3, 1] and np.array_equal(np.concatenate(blocks), x) and reader.rows == 10
+    np.savez(tmp_path / "two.npz", a=A, b=B)
+    assert np.array_equal(next(wp.RowReader(tmp_path / "two.npz", name="b")), B)
+    with pytest.raises(wp.ArgumentError, match="several arrays: 'a', 'b'"):
+        wp.RowReader(tmp_path / "two.npz")
 
 
 def test_headers_that_promise_much_ask_for_no_memory(tmp_path):

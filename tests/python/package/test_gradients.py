@@ -149,12 +149,11 @@ def test_lent_memory_that_changed_is_an_error_not_a_wrong_gradient():
             tape.watch(x)
             y = wp.sum(x * x)
         a[0] = 7.0
-        try:
-            g = tape.gradient(y, x)
-        except wp.GradientError as error:
-            assert "changed" in str(error)
-        else:
-            assert g[0].item() == 4.0  # a copy was kept
+        if n == 3:  # a copy was kept
+            assert tape.gradient(y, x).tolist() == [4.0, 4.0, 4.0]
+        else:  # a checksum was
+            with pytest.raises(wp.GradientError, match="changed"):
+                tape.gradient(y, x)
 
 
 def test_assignment_is_differentiated():

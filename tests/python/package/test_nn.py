@@ -3,6 +3,8 @@ import gc
 import math
 import os
 import signal
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -87,6 +89,28 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path):
     resumed = nn.Model(seed=3)
     train(resumed)
     assert weights(resumed) == weights(whole)
+
+
+def test_a_full_disk_is_told_once_each_and_training_goes_on(tmp_path):
+    """Files that may not grow, in a process of its own; the findings of the writer's thread are warnings too."""
+    program = f"""
+import resource, signal, warnings
+import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})
+import wellposed as wp
+from wellposed import nn
+from test_nn import line, linear
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (800, 800))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    trainer = nn.Trainer(nn.Model(), nn.adam(), linear, epochs=30, checkpoint={str(tmp_path / "run.safetensors")!r}, summaries={str(tmp_path / "runs")!r}, progress=False)
+    trainer.fit(wp.Dataset(line(), batch=16))
+print(*sorted(str(w.message).split()[0] for w in told))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "WP-NNM-008 WP-SUM-002\n"
+    assert wp.read_events(str(tmp_path / "runs"))[""].damage == []
 
 
 def test_a_bad_row_is_named_or_left_out():

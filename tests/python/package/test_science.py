@@ -1,19 +1,15 @@
-"""scikit-learn and SciPy compute with tensors."""
-import os
+"""scikit-learn and SciPy compute with tensors (conftest.py sets SCIPY_ARRAY_API)."""
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.special
+import scipy.stats
+import sklearn
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import Ridge
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # read when scipy is imported
-
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
-import pytest  # noqa: E402
-import scipy.special  # noqa: E402
-import scipy.stats  # noqa: E402
-import sklearn  # noqa: E402
-from sklearn.decomposition import PCA  # noqa: E402
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: E402
-from sklearn.linear_model import Ridge  # noqa: E402
-
-import wellposed as wp  # noqa: E402
+import wellposed as wp
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4)) @ np.diag([5.0, 2.0, 1.0, 0.1])

@@ -42,7 +42,13 @@ def test_replay_names_the_op_that_lost_the_digits():
         y = 1.0 - wp.cos(x)
         del y
         lost = wp.replay()
+        assert wp.replay(precision="f64").calls == []  # blind to what f64 loses
+        with pytest.raises(ValueError, match="precision"):
+            wp.replay(precision="half")
     assert lost.calls[0].op == "subtract" and lost.calls[0].digits > 10
+    with wp.Trace():
+        wp.asarray(1.0, dtype="f32") - wp.cos(wp.asarray([1e-3], dtype="f32"))
+        assert wp.replay(precision="f64").calls[0].op == "subtract"
 
 
 def test_bisect_finds_the_smallest_failing_set():

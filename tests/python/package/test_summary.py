@@ -10,6 +10,10 @@ accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_ac
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.compat.proto import event_pb2
 from tensorboard.context import RequestContext
+from tensorboard.plugins import base_plugin
+from tensorboard.plugins.histogram import histograms_plugin
+from tensorboard.plugins.scalar import scalars_plugin
+from tensorboard.plugins.text import text_plugin
 from tensorboard.util import tensor_util
 
 
@@ -27,7 +31,11 @@ def fill(writer):
     writer.text("note", "**bold** µ", 1)
     writer.image("picture", np.linspace(0, 1, 12).reshape(3, 4), 2)
     writer.image("pictures", np.zeros((2, 5, 6, 3), np.uint8), 2)
+    writer.diagnosis("A", wp.linalg.diagnosed.inv([[2.0, 0.0], [0.0, 0.5]])[1], 4)
     writer.flush()
+
+
+DIAGNOSED = {"A/log10_condition", "A/digits", "A/log10_singular_values"}
 
 
 def records(path):
@@ -41,6 +49,14 @@ def records(path):
 
 def test_every_record_is_byte_for_byte_what_protobuf_writes(log):
     fill(log)
+    for step in (0, 1, 127, 128, 2**40, 2**63 - 1, -1):  # varints of every length
+        log.scalar("x" * 40, -0.0, step)
+        log.scalar("long " * 30, math.nan, step)
+        log.scalar("µ" * 9000, math.inf, step)
+    log.histogram("empty", [], 1)
+    log.histogram("bad", [math.nan, math.inf], 1)
+    log.text("", "", 0)
+    log.flush()
     seen = 0
     for record in records(log.path):
         event = event_pb2.Event()
@@ -55,7 +71,9 @@ def test_the_accumulator_of_tensorboard_reads_every_kind(log, tmp_path):
     events = accumulator.EventAccumulator(str(tmp_path), size_guidance={"tensors": 0})
     events.Reload()
     assert events.file_version == 2.0
-    assert set(events.Tags()["tensors"]) == {"loss", "weights", "note", "picture", "pictures"}
+    assert set(events.Tags()["tensors"]) == {"loss", "weights", "note", "picture", "pictures"} | DIAGNOSED
+    assert tensor_util.make_ndarray(events.Tensors("A/log10_condition")[0].tensor_proto) == np.float32(math.log10(4))
+    assert tensor_util.make_ndarray(events.Tensors("A/log10_singular_values")[0].tensor_proto)[:, 2].sum() == 2
     losses = events.Tensors("loss")
     assert [e.step for e in losses] == [0, 1, 2, 3, 4]
     assert [tensor_util.make_ndarray(e.tensor_proto).item() for e in losses] == [np.float32(1 / (k + 1)) for k in range(5)]
@@ -82,6 +100,40 @@ def test_the_data_provider_of_tensorboard_gives_scalars_tensors_and_blobs(log, t
     assert len(source.read_blob_sequences(plugin_name="images", **some)["."]["pictures"][0].values) == 4
 
 
+def test_the_plugins_of_tensorboard_show_what_is_odd_too(log, tmp_path):
+    """The code behind its pages: histograms without a finite value, tags with control characters, steps that go back."""
+    with pytest.warns(wp.FindingWarning, match="go back from 1 to 0"):
+        for step in (0, 1, 0):
+            log.histogram("odd\n\x01tag", [math.nan, math.inf], step)
+            log.scalar("s\t<b>", math.nan, step)
+            log.text("t", "<script>alert(1)</script> **bold**", step)
+        log.flush()
+    multiplexer = plugin_event_multiplexer.EventMultiplexer()
+    multiplexer.AddRunsFromDirectory(str(tmp_path))
+    multiplexer.Reload()
+    source = data_provider.MultiplexerDataProvider(multiplexer, str(tmp_path))
+    context = base_plugin.TBContext(logdir=str(tmp_path), data_provider=source)
+    histograms, _ = histograms_plugin.HistogramsPlugin(context).histograms_impl(RequestContext(), "odd\ufffd\ufffdtag", ".", "e")
+    assert [step for _, step, _ in histograms] and all(rows == [] for _, _, rows in histograms)
+    scalars, _ = scalars_plugin.ScalarsPlugin(context).scalars_impl(RequestContext(), "s\ufffd<b>", ".", "e", "json")
+    assert all(math.isnan(value) for _, _, value in scalars) and scalars
+    counted, _ = scalars_plugin.ScalarsPlugin(context).scalars_impl(RequestContext(), "odd\ufffd\ufffdtag/nonfinite", ".", "e", "json")
+    assert [value for _, _, value in counted] == [2.0] * len(counted) and counted
+    texts = text_plugin.TextPlugin(context).text_impl(RequestContext(), ".", "t", "e", True)
+    assert "<strong>bold</strong>" in texts[0]["text"] and "<script" not in texts[0]["text"]
+
+
+def test_whole_sets_of_parameters_and_diagnoses_go_to_the_innermost_writer(tmp_path):
+    with wp.SummaryWriter(str(tmp_path)) as writer, wp.scope("model"):
+        writer.histograms({"w": [1.0, 2.0], "b": np.zeros(3)}, 1)
+        wp.summary.histograms({"v": [1.0]}, 1)
+        wp.summary.diagnosis("A", wp.linalg.diagnosed.inv([[2.0]])[1], 1)
+        wp.summary.scalar("loss", 0.5, 1)
+    events = wp.read_events(str(tmp_path))[""]
+    assert set(events.histograms) == {"model/w", "model/b", "model/v", "model/A/log10_singular_values"}
+    assert {"model/loss", "model/A/digits"} <= set(events.scalars)
+
+
 def test_the_pictures_are_what_was_given(log):
     pixels = np.random.default_rng(1).integers(0, 256, (4, 7, 3), dtype=np.uint8)
     log.image("x", pixels, 0)
@@ -106,7 +158,8 @@ def test_the_reader_gives_back_what_was_written(log):
     assert events.scalar("loss").tolist() == [[k, float(np.float32(1 / (k + 1)))] for k in range(5)]
     assert events.texts["note"]["value"] == ["**bold** µ"]
     assert events.damage == []
-    assert events.csv("r").splitlines()[1].startswith("r,loss,1,") and events.csv("r").splitlines()[1].endswith(",0.5")
+    lines = [line for line in events.csv("r").splitlines() if line.startswith("r,loss,")]
+    assert len(lines) == 5 and lines[1].startswith("r,loss,1,") and lines[1].endswith(",0.5")
     with pytest.raises(ValueError, match="loss"):
         events.scalar("los")
 
@@ -136,5 +189,5 @@ def test_files_of_tensorflows_old_form_are_read(tmp_path):
 def test_the_page_has_every_curve_and_loads_nothing(log):
     fill(log)
     page = wp.events_page(wp.read_events(log.path), "a <title>")
-    assert "a &lt;title&gt;" in page and page.count("<svg") == 2 and "<script" not in page
+    assert "a &lt;title&gt;" in page and page.count("<svg") == 2 + len(DIAGNOSED) and "<script" not in page
     assert "data:image/png;base64," in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")

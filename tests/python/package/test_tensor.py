@@ -231,6 +231,17 @@ def test_formatting_shows_a_number_and_does_not_use_it():
         f"{wp.asarray([1.0, 2.0]):.3f}"
 
 
+def test_methods_of_others_are_functions_here():
+    x = wp.asarray([1.0, 2.0])
+    for name in ("sum", "mean", "reshape", "astype", "std"):
+        with pytest.raises(AttributeError, match=f"functions are functions: wellposed.{name}\\(x\\)"):
+            getattr(x, name)
+        assert not hasattr(x, name)
+    for name in ("nonsense", "Tensor", "_private", "__private__"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'.$"):
+            getattr(x, name)
+
+
 def test_copies_are_independent():
     x = wp.asarray([1.0, 2.0])
     for y in (copy.copy(x), copy.deepcopy(x), x.copy(), pickle.loads(pickle.dumps(x))):

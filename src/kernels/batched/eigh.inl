@@ -1,0 +1,50 @@
+#include "kernels/batched/tridiagonal.inl"
+
+// The symmetric part of A to its eigenvalues and, in the place of A, vectors.
+template <class T, class S>
+[[gnu::noinline]] M eigen_block(S n, V* a, Reads reads, bool vectors, V* values, M& symmetric) {
+  const Mirrored found = mirror<T>(n, a, reads);
+  symmetric = found.symmetric;
+  M good = found.finite & (found.largest >= kFarBelow) & (found.largest <= kFarAbove) & in_range<T>(static_cast<double>(n) * found.largest);
+  const PowerOfTwo scale = power_of(found.largest);
+  V least = V{} + 1.0;  // of the rows' largest elements: where they differ much the matrix is graded
+  steps<S>(0, n, WP_EACH(i) {
+    V top = V{};
+    each<S>(0, n, WP_EACH(j) {
+      a[i * n + j] *= scale.down;
+      top = larger(magnitude(a[i * n + j]), top);
+    });
+    least = top < least ? top : least;
+  });
+  good &= least >= 0x1p-5;
+  Tridiagonal t;
+  tridiagonalise(opaque(n), a, vectors, t);
+  if (vectors) transpose_square(opaque(n), a);
+  good &= ql(n, t, vectors ? a : nullptr);
+  sort<false>(n, t.d, vectors ? a : nullptr);
+  if (vectors) transpose_square(opaque(n), a);
+  V all = V{};
+  for (int i = 0; i < n; ++i) {
+    all += t.d[i];
+    values[i] = t.d[i] * scale.up + 0.0;
+  }
+  // Lanes that wait are turned by nothing, which may change the sign of a zero.
+  for (int i = 0; vectors && i < n * n; ++i) a[i] += 0.0;
+  return good & (0.0 * all == 0.0);
+}
+
+template <class T>
+void eigh(int n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks) {
+  Registers room(n * n + n);
+  V *const m = room.take(n * n), *const w = room.take(n);
+  with_size(n, [&](auto size) {
+    blocks(range, [&](std::int64_t first, int have) {
+      load<T>(n, n, a, first, have, m);
+      M symmetric;
+      const M good = eigen_block<T>(size, m, reads, v != nullptr, w, symmetric);
+      store<T>(n, w, first, have, values);
+      if (v) store<T>(n * n, m, first, have, v);
+      mark(good, symmetric, first, have, marks.redo);
+    });
+  });
+}

@@ -1,0 +1,64 @@
+// Stacks of small real matrices, one matrix per lane of a register: what is done to one is done to as many as there
+// are lanes. Members whose answer is not beyond doubt are marked and left to the careful way; a member's bits depend on
+// its own values only, never on its place or its neighbours. All numbers are computed in double. T: float, double.
+#pragma once
+#include <cstdint>
+
+namespace wp::kernels::batched {
+
+inline constexpr std::int64_t kLargest = 32;  // rows and columns
+
+// Member i stands at data + i · step, its rows `rows` and its columns `columns` numbers apart.
+template <class T>
+struct Source {
+  const T* data;
+  std::int64_t step, rows, columns;
+};
+
+// Members begin … end − 1 of a stack. Results of member i follow those of member i − 1.
+struct Range {
+  std::int64_t begin, end;
+};
+
+// Where a function leaves what it thinks of its answers, one entry per member.
+struct Marks {
+  std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
+  double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
+};
+
+// X = A⁻¹ by LU with partial pivoting, where that leaves 9 digits. Of a symmetric A it is symmetric.
+template <class T>
+void inverse(std::int64_t n, Source<T> a, Range range, T* x, Marks marks);
+
+// A X = B, X n × columns, columns ≤ kLargest; where A leaves 9 digits. `refined`: and X is corrected once, with a
+// residual in twice the precision, to the last digit or so.
+template <class T>
+void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range range, T* x, bool refined, Marks marks);
+
+// 1/(‖A‖₁‖A⁻¹‖₁) alone.
+template <class T>
+void condition(std::int64_t n, Source<T> a, Range range, Marks marks);
+
+// det A, where 9 digits of it are known and it is a normal number; or its sign and the logarithm of its size.
+template <class T>
+void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks);
+
+// A = L Lᵀ of the symmetric part of A, or of the triangle that is read; zeros above, or Lᵀ if `upper`. rcond: the least
+// share of a diagonal element that elimination left, over the largest.
+enum class Reads : std::uint8_t { both, lower, upper };
+template <class T>
+void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks);
+
+// The eigenvalues of the symmetric part, rising, and vectors (columns of v, unless null). Graded matrices are in doubt.
+template <class T>
+void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks);
+
+// A = U diag(s) Vᵀ, m × n, k = min(m, n): U m × k, s falling, Vᵀ k × n (both unless null).
+template <class T>
+void svd(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks);
+
+// A = Q R, m × n, by reflections: Q m × k, R k × n.
+template <class T>
+void qr(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* q, T* r, Marks marks);
+
+}  // namespace wp::kernels::batched

@@ -1,0 +1,147 @@
+// Included once per instruction set: elimination with partial pivoting, every lane by its own pivots.
+#include "kernels/batched/block.inl"
+
+inline constexpr double kUnitOfDouble = 0x1p-53, kNineDigits = 1e-9;
+
+// Sums of the sizes of lines: the largest, and their sum, which is not finite if an element is not.
+struct LineSums {
+  V most = V{}, all = V{};
+  WP_PACK void take(V sum) {
+    most = larger(sum, most);
+    all += sum;
+  }
+};
+template <class S>
+WP_PACK LineSums column_sums(S n, const V* a) {
+  V sums[S::most];
+  each<S>(0, n, WP_EACH(j) { sums[j] = magnitude(a[j]); });
+  steps<S>(1, n, WP_EACH(i) {
+    each<S>(0, n, WP_EACH(j) { sums[j] += magnitude(a[i * n + j]); });
+  });
+  LineSums out;
+  each<S>(0, n, WP_EACH(j) { out.take(sums[j]); });
+  return out;
+}
+
+// What elimination leaves beside the factors: row k was exchanged with row pivots[k]; row i of P A is row order[i] of A.
+template <class S>
+struct Elimination {
+  M pivots[S::most], order[S::most];
+  V diagonal[S::most];  // of U; in its place stand the reciprocals
+  V largest;            // |u|
+};
+
+// The elements of column k from row k on: which is the largest?
+template <class S>
+WP_PACK M pivot_of(S n, int k, const V* a) {
+  V best = magnitude(a[k * n + k]);
+  M pivot = M{} + k;
+  steps<S>(k + 1, n, WP_EACH(i) {
+    const V size = magnitude(a[i * n + k]);
+    const M better = size > best;
+    best = better ? size : best;
+    pivot = better ? M{} + i : pivot;
+  });
+  return pivot;
+}
+
+// P A = L U in place.
+template <class S>
+WP_PACK void eliminate(S n, V* a, Elimination<S>& e) {
+  e.largest = V{};
+  each<S>(0, n, WP_EACH(i) { e.order[i] = M{} + i; });
+  steps<S>(0, n, WP_EACH(k) {
+    const M pivot = pivot_of(n, k, a);
+    e.pivots[k] = pivot;
+    steps<S>(k + 1, n, WP_EACH(i) {
+      const M here = pivot == i;
+      if (!S::fixed && !any(here)) return;
+      const M old = e.order[k];
+      e.order[k] = here ? e.order[i] : old;
+      e.order[i] = here ? old : e.order[i];
+      each<S>(0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
+    });
+    const V inverse = 1.0 / a[k * n + k];
+    steps<S>(k + 1, n, WP_EACH(i) {
+      const V factor = a[i * n + k] * inverse;
+      a[i * n + k] = factor;
+      each<S>(k + 1, n, WP_EACH(j) { a[i * n + j] = less(factor, a[k * n + j], a[i * n + j]); });
+    });
+    each<S>(k, n, WP_EACH(j) { e.largest = larger(magnitude(a[k * n + j]), e.largest); });
+    e.diagonal[k] = a[k * n + k];
+    a[k * n + k] = inverse;
+  });
+}
+
+// X ← U⁻¹ L⁻¹ X with `columns` columns.
+template <class S, class C>
+WP_PACK void substitute(S n, C columns, const V* a, V* x) {
+  const auto subtract = WP_EACH2(i, k) {
+    each<C>(0, columns, WP_EACH(j) { x[i * columns + j] = less(a[i * n + k], x[k * columns + j], x[i * columns + j]); });
+  };
+  steps<S>(1, n, WP_EACH(i) { steps<S>(0, i, WP_EACH(k) { subtract(i, k); }); });
+  steps<S>(0, n, WP_EACH(up) {
+    const int i = n - 1 - up;
+    steps<S>(i + 1, n, WP_EACH(k) { subtract(i, k); });
+    each<C>(0, columns, WP_EACH(j) { x[i * columns + j] *= a[i * n + i]; });
+  });
+}
+
+// A⁻¹ from the factors.
+template <class S>
+WP_PACK void invert(S n, const V* factors, const Elimination<S>& e, V* x) {
+  steps<S>(0, n, WP_EACH(i) {
+    each<S>(0, n, WP_EACH(j) { x[i * n + j] = e.order[i] == j ? V{} + 1.0 : V{}; });
+  });
+  substitute(n, n, factors, x);
+}
+
+// ‖A⁻¹‖∞ from above, by the comparison matrices of L and U (Higham 2002, §8.3).
+template <class S>
+WP_PACK LineSums inverse_from_above(S n, const V* factors) {
+  V y[S::most];
+  const auto add = WP_EACH2(i, k) { y[i] = fma(magnitude(factors[i * n + k]), y[k], y[i]); };
+  steps<S>(0, n, WP_EACH(i) {
+    y[i] = V{} + 1.0;
+    steps<S>(0, i, WP_EACH(k) { add(i, k); });
+  });
+  LineSums out;
+  steps<S>(0, n, WP_EACH(up) {
+    const int i = n - 1 - up;
+    steps<S>(i + 1, n, WP_EACH(k) { add(i, k); });
+    y[i] *= magnitude(factors[i * n + i]);
+    out.take(y[i]);
+  });
+  return out;
+}
+
+// 1/(‖A‖‖A⁻¹‖); not finite if A or its inverse is not.
+WP_PACK V rcond_of(const LineSums& a, const LineSums& inverse) {
+  return 1.0 / (a.most * inverse.most) + 0.0 * (a.all + inverse.all);
+}
+// Whether the error u·growth/rcond of what is computed from the factors leaves nine digits (linalg/judgement.hpp); the
+// largest element of A is at least ‖A‖₁/n.
+WP_PACK M trusted(int n, V rcond, V norm, V largest, double factor = 1) {
+  return kUnitOfDouble * factor * larger(norm, largest * (n / 8.0)) <= kNineDigits * rcond * norm;
+}
+
+// Where the largest elements of rows or of columns differ by more than 2³, or are far from 1: rcond means little before
+// they are scaled.
+template <class T>
+[[gnu::noinline]] M uneven(int n, Source<T> a, std::int64_t first, int have, V* room) {
+  load<T>(n, n, a, first, have, room);
+  M out = M{};
+  for (const bool turned : {false, true}) {
+    V least = V{} + HUGE_VAL, most = V{};
+    for (int i = 0; i < n; ++i) {
+      V top = V{};
+      for (int j = 0; j < n; ++j) top = larger(magnitude(room[turned ? j * n + i : i * n + j]), top);
+      least = top < least ? top : least;
+      most = larger(top, most);
+    }
+    out |= (most > 8.0 * least) | (most > 0x1p256) | (least < 0x1p-256);
+  }
+  return out;
+}
+// Below it, uneven lines may be the reason.
+inline constexpr double kSurelyWell = 0x1p-17;

@@ -1,0 +1,132 @@
+#include "kernels/batched/lu.inl"
+
+// 1/(‖A‖₁‖A⁻¹‖₁) from the factors, by computing A⁻¹.
+template <class S>
+[[gnu::noinline]] V rcond_by_inverse(S n, const V* factors, const Elimination<S>& e, const LineSums& columns, V* room) {
+  invert(n, factors, e, room);
+  return rcond_of(columns, column_sums(n, room));
+}
+
+// Whether the factors leave nine digits. Up to 8 rows a bound from above mostly says so at little cost; larger ones
+// make it useless.
+template <class S>
+WP_PACK M sure(S n, const V* factors, const Elimination<S>& e, const LineSums& rows, const LineSums& columns, V* room,
+               double factor, V& rcond) {
+  if constexpr (S::fixed) {
+    rcond = rcond_of(rows, inverse_from_above(n, factors));
+    const M good = trusted(n, rcond, columns.most, e.largest, factor) & (rcond >= kSurelyWell);
+    if (!any(~good)) return good;
+  }
+  rcond = rcond_by_inverse(n, factors, e, columns, room);
+  return trusted(n, rcond, columns.most, e.largest, factor);
+}
+
+template <class S>
+WP_PACK LineSums row_sums(S n, const V* a) {
+  LineSums out;
+  steps<S>(0, n, WP_EACH(i) {
+    V sum = V{};
+    each<S>(0, n, WP_EACH(j) { sum += magnitude(a[i * n + j]); });
+    out.take(sum);
+  });
+  return out;
+}
+
+// Row k of X is exchanged with row pivots[k], as in A.
+template <class S>
+WP_PACK void permute(S n, int columns, const Elimination<S>& e, V* x) {
+  steps<S>(0, n, WP_EACH(k) {
+    steps<S>(k + 1, n, WP_EACH(i) {
+      const M here = e.pivots[k] == i;
+      if (!S::fixed && !any(here)) return;
+      for (int c = 0; c < columns; ++c) exchange(here, x[k * columns + c], x[i * columns + c]);
+    });
+  });
+}
+
+// R = B − A X, each element summed in twice the precision.
+template <class S>
+WP_PACK void residual(S n, int columns, const V* a, const V* b, const V* x, V* r) {
+  steps<S>(0, n, WP_EACH(i) {
+    for (int c = 0; c < columns; ++c) {
+      V sum = b[i * columns + c], rest = V{};
+      each<S>(0, n, WP_EACH(j) {
+        const Two<double> product = two_product<double>(a[i * n + j], x[j * columns + c]);
+        const Two<double> next = two_sum<double>(sum, -product.high);
+        sum = next.high;
+        rest += next.low - product.low;
+      });
+      r[i * columns + c] = sum + rest;
+    }
+  });
+}
+
+// Corrections so small that the next one would be below the last digit.
+inline constexpr double kOneIsEnough = 0x1p-27;
+
+// X += A⁻¹(B − A X), and the sum of the sizes of its elements. Where is that the last digit?
+template <class S>
+WP_PACK M correct(S n, int columns, const V* a, const V* factors, const Elimination<S>& e, const V* b, V* x, V* room, V& all) {
+  residual(n, columns, a, b, x, room);
+  permute(n, columns, e, room);
+  columns == 1 ? substitute(n, Fixed<1>{}, factors, room) : substitute(n, Sized{columns}, factors, room);
+  V worst = V{};  // beyond what is small enough
+  all = V{};
+  for (int c = 0; c < columns; ++c) {
+    V size = V{}, change = V{};
+    each<S>(0, n, WP_EACH(i) {
+      const V d = room[i * columns + c];
+      V& to = x[i * columns + c];
+      to += d;
+      size = larger(magnitude(to), size);
+      change = larger(magnitude(d), change);
+      all += magnitude(to);
+    });
+    worst = larger(change - kOneIsEnough * size, worst);
+  }
+  return worst + 0.0 * all == 0.0;
+}
+
+struct SolveRoom {
+  V *a, *factors, *b, *x, *room;
+};
+template <class S>
+[[gnu::noinline]] M solve_block(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
+  for (int e = 0; e < n * n; ++e) r.factors[e] = r.a[e];
+  for (int e = 0; e < n * columns; ++e) r.x[e] = r.b[e];
+  const LineSums by_rows = row_sums(n, r.a), by_columns = column_sums(n, r.a);
+  Elimination<S> e;
+  eliminate(n, r.factors, e);
+  M good = sure(n, r.factors, e, by_rows, by_columns, r.room, 1, rcond);
+  permute(n, columns, e, r.x);
+  columns == 1 ? substitute(n, Fixed<1>{}, r.factors, r.x) : substitute(n, Sized{columns}, r.factors, r.x);
+  if (refined) return good & correct(n, columns, r.a, r.factors, e, r.b, r.x, r.room, all);
+  all = V{};
+  for (int i = 0; i < n * columns; ++i) all += magnitude(r.x[i]);
+  return good & (0.0 * all == 0.0);
+}
+
+template <class T>
+void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, bool refined, Marks marks) {
+  const int wide = std::max(n, columns);
+  Registers room(2 * n * n + 2 * n * columns + n * wide);
+  SolveRoom r{};
+  r.a = room.take(n * n);
+  r.factors = room.take(n * n);
+  r.b = room.take(n * columns);
+  r.x = room.take(n * columns);
+  r.room = room.take(n * wide);
+  with_size(n, [&](auto size) {
+    blocks(range, [&](std::int64_t first, int have) {
+      load<T>(n, n, a, first, have, r.a);
+      load<T>(n, columns, b, first, have, r.b);
+      V rcond, all;
+      M good = solve_block(size, columns, r, refined, rcond, all);
+      good &= in_range<T>(all);
+      if (any(good & (rcond < kSurelyWell)))
+        good &= ~(uneven<T>(n, a, first, have, r.a) & (rcond < kSurelyWell));
+      store<T>(n * columns, r.x, first, have, to);
+      mark(good, first, have, marks.redo);
+    });
+  });
+}

@@ -1,0 +1,74 @@
+// Stacks of small real matrices: all through lanes first (kernels/batched), then what those leave in doubt the careful
+// way, as a stack of its own.
+#pragma once
+#include <cstring>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "kernels/batched/lanes.hpp"
+#include "linalg/dense.hpp"
+#include "linalg/kept.hpp"
+#include "linalg/stack.hpp"
+#include "linalg/verdict.hpp"
+
+namespace wp::linalg {
+
+using kernels::batched::Marks;
+using kernels::batched::Range;
+
+// Whether lanes take members × (m × n) matrices of a result in this dtype. What has more rows or columns, or is complex
+// or narrower than f32, goes the careful way.
+bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t n);
+
+// Whether nothing is asked for but an answer and its digits, of a matrix as it is.
+bool plain(const Options& options, const Factors* factors);
+
+// Calls f(float{}) or f(double{}).
+template <class F>
+decltype(auto) with_real(DType dtype, F&& f) {
+  return dtype == f32 ? f(float{}) : f(double{});
+}
+template <class T>
+T* data_of(const Tensor& t) {
+  return reinterpret_cast<T*>(t.node()->data);
+}
+
+// The members of a over a batch that it broadcasts to, at equal distances: in place, or in a copy.
+template <class T>
+class LaneStack {
+ public:
+  LaneStack(const Tensor& a, const Dims& batch);
+  const kernels::batched::Source<T>& source() const noexcept { return source_; }
+
+ private:
+  Tensor held_;
+  kernels::batched::Source<T> source_;
+};
+
+// The members with this mark, in order.
+std::vector<std::int64_t> marked(const std::uint8_t* marks, std::int64_t members, std::uint8_t mark);
+
+// fast(Range, Marks) for all members, on all threads; returns those in doubt. `size`: of a member's longer side.
+// rcond: one per member, or null. asymmetric: gets the members that are not symmetric but good.
+template <class Fast>
+std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, double* rcond, Fast&& fast,
+                                    std::vector<std::int64_t>* asymmetric = nullptr) {
+  kernels::Buffer<std::uint8_t> redo(members);
+  const std::int64_t grain = std::max<std::int64_t>(64, 400'000 / (size * size * size + 20) / 64 * 64);
+  parallel_for(members, grain, [&](std::int64_t begin, std::int64_t end) {
+    fast(Range{begin, end}, Marks{redo.data(), rcond});
+  });
+  if (asymmetric) *asymmetric = marked(redo.data(), members, 2);
+  return marked(redo.data(), members, 1);
+}
+
+// Some members of a over a batch, one after the other, in `dtype`.
+Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype);
+// And back: `each` numbers per member of `from` (f64) to their places in `to` (f32 or f64).
+void put_members(const Tensor& from, const std::vector<std::int64_t>& which, std::int64_t each, const Tensor& to);
+
+// What can be said of a member that went through lanes as a linear system: rcond, structure, errors. `rcond`: of all
+// members, or undefined: computed when first asked for. `factor`: how many times u/rcond the error is; 0: u alone.
+Verdicts::Detail system_detail(const Tensor& a, const Dims& batch, const Tensor& rcond, double factor);
+
+}  // namespace wp::linalg
