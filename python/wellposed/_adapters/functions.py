@@ -1,5 +1,6 @@
 """Functions of wellposed as functions of another framework's tensors: values, derivatives of any order, and the way back into the framework."""
 import itertools
+import types
 
 import numpy as np
 
@@ -182,7 +183,8 @@ def fill(module, into, make):
     """into[name] = make(name) for the functions of a module of wellposed."""
     for name in dir(module):
         function = getattr(module, name)
-        if not name.startswith("_") and callable(function) and getattr(function, "__text_signature__", None) and not isinstance(function, type):
+        of_table = getattr(function, "__text_signature__", None) or isinstance(function, types.FunctionType)
+        if not name.startswith("_") and callable(function) and of_table and not isinstance(function, type):
             into[name] = make(name)
 
 

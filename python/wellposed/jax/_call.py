@@ -101,7 +101,7 @@ def _shapes(program, avals):
         return avals[:n] if kind == "vjp" else _shapes(program.base(), avals[:n])
     batch = jnp.broadcast_shapes(*(shape[:-2] for shape, _ in avals))
     quiet = dataclasses.replace(program, options=tuple((k, v) for k, v in program.options if k != "if_ill") + ((("if_ill", "ignore"),)
-                                if "if_ill" in (getattr(wp.linalg, program.name).__text_signature__ or "") and not program.verdict else ()))
+                                if "if_ill" in (getattr(getattr(wp.linalg, program.name), "__text_signature__", None) or "if_ill") and not program.verdict else ()))
     outs = _function(quiet)([_probe(shape, dtype) for shape, dtype in avals])
     core = [y.shape[len(batch):] for y in outs]
     return tuple((batch + tuple(s), str(jax.dtypes.canonicalize_dtype(np.asarray(y).dtype))) for s, y in zip(core, outs))
