@@ -92,7 +92,8 @@ Run eigen(const std::string& op, Stack<T>& s) {
   }
 WP_PICK(getrf)
 WP_PICK(getri)
-WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
+WP_PICK(gesv)
+WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
 #undef WP_PICK
 
     template <class T>

@@ -135,5 +135,7 @@ void bind_io(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_summary(nb::module_& m);
 void bind_nn(nb::module_& m);
+void bind_adapters(nb::module_& m);
+void bind_xla(nb::module_& m);
 
 }  // namespace wp::python

@@ -17,6 +17,7 @@ std::string place_text(const Place& p) {
 
 Blame blame_of(nb::object o, nb::object element) {
   if (PyExceptionInstance_Check(o.ptr())) {
+    if (nb::hasattr(o, "_blame")) return nb::cast<Blame>(o.attr("_blame"));  // an adapter's
     if (!nb::hasattr(o, "_error")) throw nb::type_error("blame: the exception is not one of wellposed's.");
     const auto* const kept = static_cast<std::exception_ptr*>(nb::capsule(o.attr("_error")).data("wellposed.error"));
     try {
@@ -178,7 +179,8 @@ void bind_trends(nb::module_& m) {
             tell_findings();
           },
           nb::arg("name"), nb::arg("activations"))
-      .def_prop_ro("findings", &Trends::findings)
+      .def_prop_ro("findings",
+                   [](const Trends& t) { return std::vector<Finding>(t.findings()); })  // its own may move
       .def("gradient_norms", &Trends::gradient_norms, nb::arg("name"));
   nb::class_<GradientGuard>(m, "GradientGuard", "Lets an update through only if all of it is finite.")
       .def(nb::init<>())

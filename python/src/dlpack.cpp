@@ -1,29 +1,43 @@
 // Memory shared by DLPack (https://dmlc.github.io/dlpack/latest/c_api.html), versions 0 and 1.
+#include <algorithm>
+#include <array>
 #include <memory>
 
+#include "dlpack.hpp"
 #include "python.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::python {
+
+dlpack::Type dlpack::type_of(DType d) {
+  const auto bits = static_cast<std::uint8_t>(8 * size_of(d));
+  return {d == DType::boolean            ? boolean_code
+          : d == bf16                    ? bfloat
+          : is(d, kinds::signed_integer) ? integer
+          : is_integer(d)                ? natural
+          : is_complex(d)                ? complex
+                                         : real,
+          bits};
+}
+std::optional<DType> dlpack::dtype_of(Type t) noexcept {
+  static const auto words = [] {
+    std::array<std::uint16_t, kDTypes> all{};
+    for (int d = 0; d < kDTypes; ++d) {
+      const Type own = type_of(static_cast<DType>(d));
+      all[static_cast<std::size_t>(d)] = static_cast<std::uint16_t>(own.code << 8 | own.bits);
+    }
+    return all;
+  }();
+  const auto found = std::find(words.begin(), words.end(), static_cast<std::uint16_t>(t.code << 8 | t.bits));
+  if (found == words.end() || t.lanes != 1) return {};
+  return static_cast<DType>(found - words.begin());
+}
+
 namespace {
 
-// The layout of the standard's C structures.
-struct Device {
-  std::int32_t type = 1, id = 0;  // 1: CPU
-};
-struct Type {
-  std::uint8_t code, bits;
-  std::uint16_t lanes = 1;
-};
-struct Array {
-  void* data;
-  Device device;
-  std::int32_t ndim;
-  Type dtype;
-  std::int64_t *shape, *strides;
-  std::uint64_t byte_offset;
-};
+using dlpack::Array, dlpack::Type, dlpack::dtype_of, dlpack::type_of;
+
 struct Managed {
   Array array;
   void* context;
@@ -37,23 +51,9 @@ struct Versioned {
   Array array;
 };
 constexpr const char *kPlain = "dltensor", *kVersioned = "dltensor_versioned";
-enum Code : std::uint8_t { integer, natural, real, opaque, bfloat, complex, boolean_code };
 
-Type type_of(DType d) {
-  const auto bits = static_cast<std::uint8_t>(8 * size_of(d));
-  return {d == DType::boolean            ? boolean_code
-          : d == bf16                    ? bfloat
-          : is(d, kinds::signed_integer) ? integer
-          : is_integer(d)                ? natural
-          : is_complex(d)                ? complex
-                                         : real,
-          bits};
-}
 DType dtype_from(Type t, std::string_view what) {
-  for (int d = 0; d < kDTypes && t.lanes == 1; ++d) {
-    const Type own = type_of(static_cast<DType>(d));
-    if (own.code == t.code && own.bits == t.bits) return static_cast<DType>(d);
-  }
+  if (const std::optional<DType> d = dtype_of(t)) return *d;
   type_error(
       say(what, " has elements that wellposed has no dtype for (DLPack code ", t.code, ", ", t.bits, " bits)."));
 }

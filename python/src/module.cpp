@@ -41,5 +41,7 @@ NB_MODULE(_core, m) {
   bind_data(m);
   bind_summary(m);
   bind_nn(m);
+  bind_adapters(m);
+  bind_xla(m);
   m.def("run_command", run_command, nb::call_guard<nb::gil_scoped_release>());
 }

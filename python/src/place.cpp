@@ -1,8 +1,11 @@
 // The line of the user's program, taken at every call: the frame's code and instruction are looked up in a table;
 // only a new pair costs a search in the code's line table.
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <vector>
 
+#include "foreign.hpp"
 #include "ops/attr.hpp"
 #include "python.hpp"
 
@@ -18,15 +21,23 @@ struct Entry {
 constexpr std::size_t kEntries = 4096;  // a power of two
 Entry entries[kEntries];
 
+std::string package_folder() {
+  const Ref module(PyImport_ImportModule("wellposed"));
+  const Ref path(module ? PyObject_GetAttrString(module.get(), "__file__") : nullptr);
+  PyErr_Clear();
+  std::string name = path && PyUnicode_Check(path.get()) ? std::string(text_of(path.get())) : std::string();
+  return name.substr(0, name.rfind('/') + 1);
+}
+// Files in these are not the user's: this package, and frameworks that adapters look into.
+std::vector<std::string>& folders() {
+  static std::vector<std::string> all{package_folder()};
+  return all;
+}
+
 bool in_package(std::string_view file) {
-  static const std::string folder = [] {
-    const Ref module(PyImport_ImportModule("wellposed"));
-    const Ref path(module ? PyObject_GetAttrString(module.get(), "__file__") : nullptr);
-    PyErr_Clear();
-    std::string name = path && PyUnicode_Check(path.get()) ? std::string(text_of(path.get())) : std::string();
-    return name.substr(0, name.rfind('/') + 1);
-  }();
-  return !folder.empty() && file.starts_with(folder);
+  for (const std::string& folder : folders())
+    if (!folder.empty() && file.starts_with(folder)) return true;
+  return false;
 }
 
 [[gnu::noinline]] void fill(Entry& e, PyCodeObject* code, int instruction) {
@@ -52,6 +63,12 @@ Entry& look_up(PyFrameObject* frame) {
 }
 
 }  // namespace
+
+void pass_over(const std::string& folder) {
+  if (std::find(folders().begin(), folders().end(), folder) != folders().end()) return;
+  folders().push_back(folder);
+  for (Entry& e : entries) e.instruction = -1;  // judged again
+}
 
 Spot here() noexcept {
   PyFrameObject* frame = PyEval_GetFrame();

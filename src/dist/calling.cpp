@@ -76,7 +76,8 @@ Policy policy_of(std::string_view if_ill) {
 std::shared_ptr<linalg::Diagnosis::State> new_state(std::string_view op, const Verdict& v) {
   auto state = std::make_shared<linalg::Diagnosis::State>();
   state->op = op;
-  state->verdicts = {v};
+  state->verdicts.resize(1);
+  state->verdicts[0] = v;
   return state;
 }
 
@@ -95,7 +96,7 @@ void consider_dtype(Verdict& v, const Matrix& x, DType dtype) {
 }
 
 void act(const linalg::Diagnosis& d, Policy policy, std::string_view advice) {
-  const Verdict& v = d.state()->verdicts[0];
+  const Verdict v = d.state()->verdicts[0];
   if (v.status == Status::overflow) {
     Finding f = misuse("WP-LIN-007", {}, {}, {});
     f.severity = Severity::warning;

@@ -145,9 +145,14 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
   for (int r = 0; r < size(); ++r) {
     std::int64_t theirs = r == rank() ? own.diagnosis.size() : 0;
     broadcast(&theirs, sizeof theirs, r);
-    for (std::int64_t i = 0; i < theirs; ++i)
-      state->verdicts.push_back(unpacked_verdict(broadcast_text(
-          r == rank() ? packed_verdict(own.diagnosis.state()->verdicts[static_cast<std::size_t>(i)]) : "", r)));
+    for (std::int64_t i = 0; i < theirs; ++i) {
+      const std::size_t at = state->verdicts.size();
+      state->verdicts.resize(at + 1);
+      state->verdicts[at] = unpacked_verdict(broadcast_text(
+          r == rank() ? packed_verdict(std::as_const(*own.diagnosis.state()).verdicts[static_cast<std::size_t>(i)])
+                      : "",
+          r));
+    }
   }
   double threshold = own.diagnosis.state() ? own.diagnosis.state()->threshold : 0;
   broadcast(&threshold, sizeof threshold);

@@ -146,13 +146,19 @@ void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t outpu
   report(f);
 }
 
+// Which statuses there are beside that of members that share theirs, which is ok.
+std::array<bool, 8> statuses_in(const Verdicts& verdicts) {
+  std::array<bool, 8> seen{};
+  verdicts.each_own([&](std::size_t, const Verdict& v) { seen[static_cast<std::size_t>(v.status)] = true; });
+  return seen;
+}
+
 }  // namespace
 
 void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
             bool finite_answers) {
   consider_dtype(c, *state, finite_answers);
-  std::array<bool, 8> seen{};
-  state->verdicts.each_own([&](std::size_t, const Verdict& v) { seen[static_cast<std::size_t>(v.status)] = true; });
+  const std::array<bool, 8> seen = statuses_in(state->verdicts);
   if (seen[static_cast<std::size_t>(Status::nonfinite_input)]) {
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
@@ -170,8 +176,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
 }
 
 void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tensors& values) {
-  std::array<bool, 8> seen{};
-  for (const Verdict& v : d.state()->verdicts) seen[static_cast<std::size_t>(v.status)] = true;
+  const std::array<bool, 8> seen = statuses_in(d.state()->verdicts);
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
     Finding f = finding_of(d, trouble, advice);

@@ -6,7 +6,9 @@ stands for anything within a line: times, process ids, addresses.
 Files that an example writes with a name in its text ("x.svg") must be there: SVG must be well-formed XML with a line; pages must have
 such drawings, closed tags, and nothing that is loaded from elsewhere.
 
-    tests/docs/blocks.py TREE BUILD [python]
+    tests/docs/blocks.py TREE BUILD [python | frameworks]
+
+frameworks: examples/adapters and blocks that begin with ```python frameworks, which need PyTorch, TensorFlow and JAX.
 
 Code that includes wellposed/dist.hpp is run by mpirun with 4 ranks, if that part was built. A block of C++ without main becomes the body of one. Files of blocks are called example.cpp and example.py.
 """
@@ -113,6 +115,8 @@ def pieces(tree, language, ending):
         for match in block.finditer(text):
             yield f"{path.relative_to(tree)}:{text[:match.start()].count(chr(10)) + 1}", match[1], f"example.{ending}", match[2], None
     for path in sorted((tree / "examples").glob(f"*/*.{ending}")):
+        if (path.parent.name == "adapters") != (language == "python frameworks"):
+            continue
         golden = path.with_suffix(".txt")
         name = path.name if ending == "py" else f"example.{ending}"
         yield path.relative_to(tree), path.read_text(), name, golden.read_text() if golden.exists() else "", golden
@@ -120,7 +124,8 @@ def pieces(tree, language, ending):
 
 def main():
     tree, build = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
-    language, ending, run = ("python", "py", run_python) if sys.argv[3:] == ["python"] else ("cpp", "cpp", run_cpp)
+    language, ending, run = {"python": ("python", "py", run_python), "frameworks": ("python frameworks", "py", run_python)}.get(
+        "".join(sys.argv[3:]), ("cpp", "cpp", run_cpp))
     failed = ran = 0
     for where, code, name, expected, golden in pieces(tree, language, ending):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,1 @@
+"""What the adapters for PyTorch, TensorFlow and JAX share. Nothing here imports a framework."""

@@ -1,0 +1,195 @@
+"""Functions of wellposed as functions of another framework's tensors: values, derivatives of any order, and the way back into the framework."""
+import itertools
+import types
+
+import numpy as np
+
+import wellposed as wp
+from wellposed import _core
+
+NOT_DIFFERENTIABLE = {"matrix_rank"}
+_names = itertools.count(1)
+
+
+class Fn:
+    """A function from a list of tensors to a list of tensors, written in ops of wellposed, so that it differentiates to any order.
+
+    guard(outputs, cotangents) raises where cotangents do not contain the answer."""
+
+    def __init__(self, call, name, guard=None):
+        self.call, self.name, self.guard = call, name, guard
+
+    def __call__(self, xs):
+        return self.call(xs)
+
+    def with_pullback(self, xs):
+        """Values, and the map from cotangents to those of xs."""
+        return _core.vjp(self.call, xs)
+
+    def vjp(self, n):
+        """(x₁ … x_n, cotangents) ↦ cotangents of the x."""
+        def call(a):
+            values, pull = _core.vjp(self.call, a[:n])
+            if self.guard is not None:
+                self.guard(values, [np.asarray(g) for g in a[n:]])
+            return filled(pull(a[n:]), a[:n])
+        return Fn(call, f"vjp of {self.name}")
+
+    def jvp(self, n):
+        """(x₁ … x_n, tangents) ↦ tangents of the results."""
+        def call(a):
+            values, tangents = _core.jvp(self.call, a[:n], a[n:])
+            return filled(tangents, values)
+        return Fn(call, f"jvp of {self.name}")
+
+
+def filled(found, like):
+    """Zeros where there is no derivative because nothing depends."""
+    return [wp.zeros_like(x) if g is None else g for g, x in zip(found, like)]
+
+
+def flat(result):
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def linalg_function(name, diagnosed, slots, tensors_at, kwargs, box):
+    """The function `name` of wellposed.linalg with the tensors of its call left open: slots are the positional arguments."""
+    function = getattr(wp.linalg.diagnosed if diagnosed else wp.linalg, name)
+
+    def call(xs):
+        full = list(slots)
+        for at, x in zip(tensors_at, xs):
+            full[at] = x
+        result = function(*full, **kwargs)
+        if diagnosed:
+            result, box["diagnosis"] = result
+        box["type"] = type(result) if isinstance(result, tuple) else None
+        return flat(result)
+    return Fn(call, name, GUARDS.get(name))
+
+
+# ---- what cotangents alone cannot tell ----------------------------------------------------------------------------------------
+def _switch(dtype):
+    return np.finfo(dtype).eps ** (1 / 3)
+
+
+def _used(g):
+    return g is not None and np.any(np.asarray(g))
+
+
+def _refuse(name, words, instead):
+    error = wp.GaugeError(
+        f"{name}: {words} A gradient that is given only cotangents of the vectors cannot be computed there: the answer depends on what is computed "
+        f"from them. {instead}")
+    error.finding = _core.make_finding({"code": "WP-GRD-007", "severity": "error", "op": name, "message": words, "advice": instead})
+    raise error
+
+
+def _near(values, floor):
+    """The first two neighbours of a sorted spectrum that are nearer than the switch, over all members: (member, i, a, b)."""
+    values = np.asarray(values)
+    if values.shape[-1] < 2:
+        return None
+    top = np.abs(values).max(-1, keepdims=True)
+    close = np.abs(np.diff(values, axis=-1)) <= _switch(values.dtype) * np.maximum(top, floor)
+    if not close.any():
+        return None
+    at = tuple(int(i) for i in np.argwhere(close)[0])
+    return at[:-1], at[-1], values[at], values[at[:-1] + (at[-1] + 1,)]
+
+
+def _guard_svd(outputs, cotangents):
+    s = np.asarray(outputs[1])
+    if not (_used(cotangents[0]) or _used(cotangents[2])):
+        return
+    tiny = np.finfo(s.dtype).tiny
+    found, instead = _near(s, tiny), "Use through_svd(A, f) with the function f(U, S, Vh) that follows, or polar, projector, low_rank, svd_apply, pinv."
+    if found:
+        _refuse("svd", f"singular values {found[1]} and {found[1] + 1}" + (f" of matrix {list(found[0])}" if found[0] else "") +
+                f" are {found[2]:.6g} and {found[3]:.6g}, too near to each other.", instead)
+    if s.size and (s[..., -1] <= _switch(s.dtype) * np.maximum(s[..., 0], tiny)).any():
+        _refuse("svd", f"the smallest singular value is {s[..., -1].min():.3g}, too near to 0.", instead)
+
+
+def _guard_eigh(outputs, cotangents):
+    if not _used(cotangents[1]):
+        return
+    values = np.asarray(outputs[0])
+    found = _near(values, np.finfo(values.dtype).tiny)
+    if found:
+        _refuse("eigh", f"eigenvalues {found[1]} and {found[1] + 1}" + (f" of matrix {list(found[0])}" if found[0] else "") +
+                f" are {found[2]:.6g} and {found[3]:.6g}, too near to each other.",
+                "Use through_eigh(A, f) with the function f(eigenvalues, eigenvectors) that follows, or eigh_apply, sqrtm, logm, expm, projector.")
+
+
+def _guard_qr(outputs, cotangents):
+    r = np.asarray(outputs[1])
+    if not r.size or not (_used(cotangents[0]) or _used(cotangents[1])):
+        return
+    d = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
+    if (d.min(-1) <= _switch(d.dtype) * np.maximum(np.abs(r).max((-2, -1)), np.finfo(d.dtype).tiny)).any():
+        _refuse("qr", f"a column depends on those before it (the smallest |R[i, i]| is {d.min():.3g}).", "Use lstsq, pinv or projector.")
+
+
+GUARDS = {"svd": _guard_svd, "eigh": _guard_eigh, "qr": _guard_qr}
+
+
+# ---- functions of the framework inside wellposed ------------------------------------------------------------------------------
+class Framework:
+    """How functions of a framework are differentiated in it: vjp(f, xs, gs), jvp(f, xs, vs) on lists; to_wp, from_wp on tensors."""
+
+    def to_wp(self, x):
+        raise NotImplementedError
+
+    def from_wp(self, x):
+        raise NotImplementedError
+
+    def vjp(self, f, xs, gs):
+        raise NotImplementedError
+
+    def jvp(self, f, xs, vs):
+        raise NotImplementedError
+
+
+def lifted(f, framework):
+    """f (framework tensors to a list of framework tensors) as a function of wellposed's tensors, differentiable to any order by the framework."""
+    def forward(*xs):
+        return tuple(framework.to_wp(y) for y in f([framework.from_wp(x) for x in xs]))
+
+    def vjp(inputs, outputs, cotangents):
+        n = len(inputs)
+        whole = filled(cotangents, outputs)
+        return lifted(lambda a: framework.vjp(f, a[:n], a[n:]), framework)(*inputs, *whole)
+
+    def jvp(inputs, outputs, tangents):
+        n = len(inputs)
+        return lifted(lambda a: framework.jvp(f, a[:n], a[n:]), framework)(*inputs, *filled(tangents, inputs))
+    op = wp.custom_op(f"user function {next(_names)}", forward, vjp=vjp, jvp=jvp)
+
+    def call(*xs):
+        out = op(*xs)
+        return list(out) if isinstance(out, tuple) else [out]
+    return call
+
+
+def through(name, f, framework):
+    """through_svd, through_eigh, svd_apply or eigh_apply with a function of the framework."""
+    inside = lifted(lambda a: [f(*a)], framework)
+    function = getattr(wp.linalg, name)
+    return Fn(lambda xs: [function(xs[0], lambda *parts: inside(*parts)[0])], name)
+
+
+def fill(module, into, make):
+    """into[name] = make(name) for the functions of a module of wellposed."""
+    for name in dir(module):
+        function = getattr(module, name)
+        of_table = getattr(function, "__text_signature__", None) or isinstance(function, types.FunctionType)
+        if not name.startswith("_") and callable(function) and of_table and not isinstance(function, type):
+            into[name] = make(name)
+
+
+def named(call, name, like):
+    """call, with the name and documentation of a function of wellposed."""
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = like.__doc__
+    return call

@@ -1,0 +1,213 @@
+"""Runs a jaxpr op by op, on real values, to see where an Inf or NaN is made. Loops and calls are run whole first, and entered only if they go wrong."""
+import re
+import types
+
+import jax
+import numpy as np
+from jax._src import core as jax_core
+from jax._src import source_info_util
+from jax.extend import core as extend
+
+from .._adapters.judge import Operand, judge
+from .._adapters.ops import kind_of
+from .._adapters.session import folder_of
+
+Literal = getattr(extend, "Literal", None) or jax.core.Literal
+_TRANSFORMS = re.compile(r"\b(?:jvp|transpose|vmap|remat|checkpoint|rematted_computation|jit|pjit)\(|\)")
+_MOST_TURNS = 100_000
+_OWN = folder_of("wellposed")
+
+
+def array_of(x):
+    """The elements; bfloat16 as float32. None: it has none (a random key, an abstract token)."""
+    try:
+        a = np.asarray(x)
+    except Exception:
+        return None
+    if a.dtype.kind == "V" and a.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        return a.astype(np.float32)
+    return a if a.dtype.kind in "biufc" else None
+
+
+def is_bad(x):
+    a = array_of(x) if hasattr(x, "dtype") else np.asarray(x)
+    return a is not None and a.dtype.kind in "fc" and not np.isfinite(a).all()
+
+
+def _closed(jaxpr):
+    return (jaxpr.jaxpr, jaxpr.consts) if hasattr(jaxpr, "consts") else (jaxpr, ())
+
+
+class Interpreter:
+    """session tells findings and steps; entrance(value, element) tells where a value that no op made came in."""
+
+    def __init__(self, session, entrance):
+        self.session, self.entrance = session, entrance
+        self.forward = {}  # line → names of the ops of the forward pass there
+        self.outer = ("", 0)  # the line of the call that is entered
+
+    def run(self, jaxpr, consts, args, notes, stack=""):
+        """Results of a jaxpr and their notes; notes: one per argument."""
+        outer = self.outer
+        try:
+            return self._run(jaxpr, consts, args, notes, stack)
+        finally:
+            self.outer = outer
+
+    def _run(self, jaxpr, consts, args, notes, stack):
+        env, known = {}, {}
+
+        def read(atom):
+            return (atom.val, None) if isinstance(atom, Literal) else (env[atom], known.get(atom))
+        for v, c in zip(jaxpr.constvars, consts):
+            env[v] = c
+        for v, x, n in zip(jaxpr.invars, args, notes):
+            env[v], known[v] = x, n
+        for eqn in jaxpr.eqns:
+            values, before = zip(*map(read, eqn.invars)) if eqn.invars else ((), ())
+            inner = f"{stack}/{eqn.source_info.name_stack}".strip("/")
+            outs, told = self.step(eqn, values, before, inner)
+            for v, x, n in zip(eqn.outvars, outs, told):
+                env[v] = x
+                if n is not None:
+                    known[v] = n
+        found = [read(v) for v in jaxpr.outvars]
+        return [x for x, _ in found], [n for _, n in found]
+
+    def step(self, eqn, values, notes, stack):
+        outs = self.bind(eqn, values)
+        if "transpose" not in stack:
+            self.forward.setdefault(self.line(eqn), []).append(eqn.primitive.name)
+        if not any(is_bad(x) for x in outs):
+            return outs, [None] * len(outs)
+        before, self.outer = self.outer, self.line(eqn)
+        inside = self.descend(eqn, values, notes, stack)
+        self.outer = before
+        if inside is not None and any(n is not None for n in inside[1]):
+            return outs, [n if is_bad(x) else None for x, n in zip(outs, inside[1])]
+        return outs, [self.judge(eqn, values, notes, x, stack) if is_bad(x) else None for x in outs]
+
+    @staticmethod
+    def bind(eqn, values):
+        params = eqn.primitive.get_bind_params(eqn.params)
+        functions, params = params if isinstance(params, tuple) else ((), params)  # before JAX 0.7: a pair
+        out = eqn.primitive.bind(*functions, *values, **params)
+        return list(out) if eqn.primitive.multiple_results else [out]
+
+    # ---- calls and loops ------------------------------------------------------------------------------------------------
+    def descend(self, eqn, values, notes, stack):
+        name, p = eqn.primitive.name, eqn.params
+        if name == "scan":
+            return self.scan(p, values, notes, stack)
+        if name == "while":
+            return self.loop(p, values, notes, stack)
+        if name == "cond":
+            branch = p["branches"][int(np.clip(int(values[0]), 0, len(p["branches"]) - 1))]
+            return self.run(*_closed(branch), values[1:], notes[1:], stack)
+        for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+            if key in p and (hasattr(p[key], "eqns") or hasattr(p[key], "jaxpr")):
+                jaxpr, consts = _closed(p[key])
+                if len(jaxpr.invars) == len(values):
+                    return self.run(jaxpr, consts, values, notes, stack)
+        return None
+
+    def scan(self, p, values, notes, stack):
+        jaxpr, consts = _closed(p["jaxpr"])
+        nc, nk, length = p["num_consts"], p["num_carry"], p["length"]
+        fixed, carry, xs = values[:nc], list(values[nc:nc + nk]), values[nc + nk:]
+        fixed_notes, carry_notes, xs_notes = notes[:nc], list(notes[nc:nc + nk]), notes[nc + nk:]
+        ys_notes = None
+        turns = range(length - 1, -1, -1) if p["reverse"] else range(length)
+        for i in turns:
+            outs, told = self.run(jaxpr, consts, [*fixed, *carry, *(x[i] for x in xs)], [*fixed_notes, *carry_notes, *xs_notes], f"{stack}/turn {i}")
+            carry, carry_notes = outs[:nk], told[:nk]
+            if any(n is not None for n in told):
+                ys = told[nk:]
+                ys_notes = ys if ys_notes is None else [a or b for a, b in zip(ys_notes, ys)]
+                if all(n is not None for n in carry_notes):
+                    break  # what follows inherits
+        first = next((n for n in [*(ys_notes or []), *carry_notes] if n is not None), None)
+        return [], [n or first for n in [*carry_notes, *(ys_notes or [None] * (len(jaxpr.outvars) - nk))]]
+
+    def loop(self, p, values, notes, stack):
+        cond, cond_consts = _closed(p["cond_jaxpr"])
+        body, body_consts = _closed(p["body_jaxpr"])
+        nc, nb = p["cond_nconsts"], p["body_nconsts"]
+        carry, told = list(values[nc + nb:]), list(notes[nc + nb:])
+        for turn in range(_MOST_TURNS):
+            (go,), _ = self.run(cond, cond_consts, [*values[:nc], *carry], [*notes[:nc], *told], stack)
+            if not bool(go):
+                break
+            carry, told = self.run(body, body_consts, [*values[nc:nc + nb], *carry], [*notes[nc:nc + nb], *told], f"{stack}/turn {turn}")
+            if any(n is not None for n in told):
+                break
+        first = next((n for n in told if n is not None), None)
+        return carry, [n or first for n in told]
+
+    # ---- one op ---------------------------------------------------------------------------------------------------------
+    def line(self, eqn):
+        frames = source_info_util.user_frames(eqn.source_info.traceback)
+        return next(((f.file_name, f.start_line) for f in frames if not f.file_name.startswith(_OWN)), self.outer)
+
+    def where(self, eqn, stack):
+        file, line = self.line(eqn)
+        scope = "/".join(part for part in _TRANSFORMS.sub("", stack).split("/") if part)
+        return {"file": file, "line": line, "scope": scope, "step": self.session.step_now()}
+
+    def label(self, eqn, stack):
+        name = eqn.primitive.name
+        if "transpose" not in stack:
+            return name
+        near = [n for n in self.forward.get(self.line(eqn), []) if n not in ("jit", "pjit", "convert_element_type", "broadcast_in_dim")]
+        return f"{name} in the derivative of {near[0]}" if near else f"{name} in a derivative"
+
+    def judge(self, eqn, values, notes, out, stack):
+        operands, whole = [], {}
+        for k, (x, note) in enumerate(zip(values, notes)):
+            o = Operand(f"x{k + 1}", array_of(x), note)
+            if o.note is not None and o.value is not None and not o.bad:
+                o.note = None
+            operands.append(o)
+            whole[id(o)] = x
+        if "y" in eqn.params and eqn.primitive.name == "integer_pow":
+            operands.append(Operand("x2", np.asarray(eqn.params["y"])))
+        if eqn.primitive.name == "select_n":
+            operands = operands[1:]
+        kind = kind_of(eqn.primitive.name)
+        told = self.session.guarded(judge, self.label(eqn, stack), kind, operands, array_of(out), self.where(eqn, stack),
+                                    lambda o, at: self.entrance(whole.get(id(o)), at))
+        if told is not None and told.made and told.before is None:
+            if eqn.primitive.name == "gather":
+                self.session.explain_gather(eqn, values, told)
+            told.origin.setdefault("rows", self.session.rests_on(told, out))
+        return told
+
+
+class EagerRun(Interpreter):
+    """Runs a function that cannot be traced, without jit, and sees the ops where JAX evaluates them."""
+
+    def of(self, f, args, kwargs):
+        """Notes of the results, in the order of their leaves."""
+        known, plain = {}, jax_core.EvalTrace.process_primitive
+
+        def process(trace, primitive, args, params):
+            out = plain(trace, primitive, args, params)
+            outs = list(out) if primitive.multiple_results else [out]
+            if any(hasattr(x, "dtype") and is_bad(x) for x in outs) and not hasattr(self, "inside"):
+                self.inside = True
+                try:
+                    eqn = types.SimpleNamespace(primitive=primitive, params=params, source_info=source_info_util.current())
+                    notes = [known.get(id(x), (None, None))[1] for x in args]
+                    for x in outs:
+                        if is_bad(x):
+                            known[id(x)] = x, self.judge(eqn, list(args), notes, x, str(eqn.source_info.name_stack))
+                finally:
+                    del self.inside
+            return out
+        jax_core.EvalTrace.process_primitive = process
+        try:
+            with jax.disable_jit():
+                out = f(*args, **kwargs)
+        finally:
+            jax_core.EvalTrace.process_primitive = plain
+        return [known.get(id(x), (None, None))[1] for x in jax.tree_util.tree_leaves(out)]

@@ -1,0 +1,111 @@
+"""Linear algebra of wellposed on arrays of JAX: the same functions, policies and diagnoses; under jit, vmap (to batches), jvp and grad of any order.
+
+Under jit a policy that raises ends the compiled program with the report as its text. diagnosed.inv(A) gives (value, Diagnosis); under a transformation
+(value, Verdict) with arrays of status (see STATUS), rcond and digits. through_svd and through_eigh take the function that follows.
+"""
+import sys
+import types
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import wellposed as wp
+
+from .._adapters.functions import named
+from ._call import STATUS, Program, call_p
+from ._through import eigh_apply, svd_apply, through_eigh, through_svd
+
+# Functions whose batches are leading axes and whose results have shapes that the shapes of the arguments tell.
+_NAMES = """inv solve lstsq pinv svd svdvals qr cholesky cho_solve eigh eigvalsh eig eigvals det slogdet logdet cond rcond matrix_rank matrix_norm
+expm logm sqrtm polar projector low_rank matrix_power solve_triangular ldl lu lu_solve schur nearest_spd covariance""".split()
+_VECTORS = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve"}  # the last argument may be one vector
+
+
+class Verdict(NamedTuple):
+    """What is known of each matrix inside a compiled program: the index of its status in STATUS, its reciprocal condition, its digits."""
+    status: jax.Array
+    rcond: jax.Array
+    digits: jax.Array
+
+
+def _is_array(x):
+    return isinstance(x, (jax.Array, np.ndarray, jax.core.Tracer))
+
+
+def _plain(v):
+    return v.item() if isinstance(v, np.generic) else tuple(v) if isinstance(v, list) else v
+
+
+def _prepared(name, args, kwargs):
+    at = tuple(i for i, a in enumerate(args) if _is_array(a))
+    if not at:
+        raise wp.DtypeError(f"{name}: needs arrays of JAX; got {', '.join(type(a).__name__ for a in args) or 'nothing'}.")
+    xs = [jnp.asarray(args[i]) for i in at]
+    floating = jnp.result_type(*(x if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32 for x in xs))
+    xs = [x.astype(floating) for x in xs]
+    vector = name in _VECTORS and xs[-1].ndim == 1
+    if vector:
+        xs[-1] = xs[-1][:, None]
+    for x in xs:
+        if x.ndim < 2:
+            raise wp.ShapeError(f"{name}: needs matrices [..., m, n]; got {list(x.shape)}.")
+    slots = tuple(None if i in at else _plain(a) for i, a in enumerate(args))
+    return Program(name, slots, at, tuple(sorted((k, _plain(v)) for k, v in kwargs.items()))), xs, vector
+
+
+def _results(name, outs, vector):
+    if vector:
+        outs = [y[..., 0] for y in outs]
+    kind = _TYPES.get(name)
+    return kind(*outs) if kind else outs[0]
+
+
+def _function(name):
+    def call(*args, **kwargs):
+        program, xs, vector = _prepared(name, args, kwargs)
+        return _results(name, call_p.bind(*xs, program=program), vector)
+    return named(call, name, getattr(wp.linalg, name))
+
+
+def _diagnosed(name):
+    def call(*args, **kwargs):
+        program, xs, vector = _prepared(name, args, {"if_ill": "nan", **kwargs})
+        if any(isinstance(x, jax.core.Tracer) for x in xs):
+            value = call_p.bind(*xs, program=program)
+            quiet = Program(name, program.slots, program.tensors_at, tuple(sorted(kwargs.items())), verdict=True)
+            return _results(name, value, vector), Verdict(*call_p.bind(*map(jax.lax.stop_gradient, xs), program=quiet))
+        full = list(program.slots)
+        for at, x in zip(program.tensors_at, xs):
+            full[at] = wp.asarray(np.asarray(x))
+        value, d = getattr(wp.linalg.diagnosed, name)(*full, **kwargs)
+        outs = [jnp.asarray(np.asarray(y)) for y in (value if isinstance(value, tuple) else (value,))]
+        return _results(name, outs, vector), d
+    return named(call, name, getattr(wp.linalg.diagnosed, name))
+
+
+def _result_types():
+    """The named tuples of functions with several results, by asking each once."""
+    a = wp.asarray([[2.0, 1.0], [1.0, 3.0]])
+    found = {}
+    for name in ("svd", "qr", "eigh", "eig", "slogdet", "polar", "ldl", "lu", "schur"):
+        found[name] = type(getattr(wp.linalg, name)(a))
+    return found
+
+
+_TYPES = _result_types()
+diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.jax.linalg with what can be said of the answer.")
+sys.modules[diagnosed.__name__] = diagnosed
+for _name in _NAMES:
+    globals()[_name] = _function(_name)
+    if hasattr(wp.linalg.diagnosed, _name):
+        setattr(diagnosed, _name, _diagnosed(_name))
+
+
+def vector_norm(x):
+    """The 2-norm of a vector, scaled so that nothing overflows; its gradient at 0 is the subgradient 0."""
+    return globals()["matrix_norm"](jnp.reshape(x, (1, -1)))
+
+
+__all__ = [*_NAMES, "STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", "vector_norm"]

@@ -1,0 +1,26 @@
+"""Tensors of TensorFlow as arrays of NumPy, without a copy where that is possible."""
+import numpy as np
+import tensorflow as tf
+
+
+def is_eager(x):
+    return isinstance(x, tf.Tensor) and hasattr(x, "numpy")
+
+
+def as_numpy(x):
+    """The elements; None: it has none that can be looked at (a resource, a variant, a string, a sparse tensor)."""
+    if not is_eager(x):
+        return None
+    if x.dtype.is_floating or x.dtype.is_complex or x.dtype.is_integer or x.dtype.is_bool:
+        a = np.asarray(x._numpy() if hasattr(x, "_numpy") else x.numpy())
+        return a.astype(np.float32) if a.dtype.kind == "V" else a
+    return None
+
+
+def flat(tree):
+    """Tensors and variables of a structure, in order."""
+    return [x for x in tf.nest.flatten(tree, expand_composites=False) if isinstance(x, (tf.Tensor, tf.Variable))]
+
+
+def is_float(t):
+    return t.dtype.is_floating or t.dtype.is_complex

@@ -1,0 +1,201 @@
+"""Calls of tf.function: looked at by their results and the variables they write to, and run again op by op when those are wrong."""
+import sys
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.eager import context
+
+import wellposed as wp
+from wellposed import _core
+
+from .._adapters.judge import Note
+from .._adapters.session import folder_of
+from . import _graph
+from ._arrays import as_numpy, is_eager, is_float
+
+_GRAPHS = {}  # what is known of functions, by their names, which are never given twice
+
+
+class Calls:
+    """What Watch has for calls of functions."""
+    _last = None  # the call before, until its variables have been looked at
+
+    def _called(self, call, name, inputs, count):
+        """Results are looked at after the call, the variables that it wrote to when the next call reads them, or at the end."""
+        if self._busy:
+            return call(name, inputs, count)
+        this = self._quietly(self._prepare, name, inputs)
+        outputs = call(name, inputs, count)
+        if this is None:
+            return outputs
+        bad = self._quietly(self._first_bad, outputs)
+        if this["recorded"] is not None:
+            this["recorded"].done(first_tensors(outputs), bad is not None)
+        self._last, self.ok = this, bad is None
+        if bad is not None:
+            self._blame_call(this, bad, None)
+        return outputs
+
+    def _quietly(self, function, *arguments):
+        """Calls a function of the adapter without being called back."""
+        ctx = context.context()
+        self._busy = ctx.invoking_op_callbacks = True
+        try:
+            return self.guarded(function, *arguments)
+        finally:
+            self._busy = ctx.invoking_op_callbacks = False
+
+    def _prepare(self, name, inputs):
+        graph, places = self._graph(name, inputs)
+        before = {i: _read(inputs[i], dtype) for i, dtype in places}
+        if self._last is not None:
+            same = self._last["name"] == name and all(self._last["inputs"][i] is inputs[i] for i, _ in places)
+            self._look_back(before if same else None)
+        recorded = _core.Recorded(_short(name), first_tensors(inputs)) if self.recording else None
+        return {"name": name, "graph": graph, "places": places, "inputs": inputs, "before": before, "recorded": recorded}
+
+    def _first_bad(self, outputs):
+        return next((t for t in outputs if is_float(t) and self._bad(t)), None)
+
+    def _look_back(self, now=None):
+        """Did the last call spoil a variable? now: the values, where they are known."""
+        last, self._last = self._last, None
+        for i, dtype in last["places"]:
+            value = now[i] if now is not None else _read(last["inputs"][i], dtype)
+            if is_float(value) and self._bad(value) and not self._bad(last["before"][i]):
+                self._blame_call(last, None, i)
+                return
+
+    def _blame_call(self, this, bad, variable):
+        name = _short(this["name"])
+        note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable)
+        if note is not None and (note.made or note.origin["value"] == "nan" or variable is not None):
+            self._left(note, f"function {name}" if bad is not None else f"a variable of {name}")
+
+    def _graph(self, name, inputs):
+        """The graph of a function, and the variables that it writes to: (place among the inputs, dtype)."""
+        if name not in _GRAPHS:
+            key = name if isinstance(name, str) else name.decode()
+            graph = _traced_graph(key) or _graph.graph_of(key)
+            _GRAPHS[name] = graph, [(i, _dtype_of(inputs[i], graph.inputs[i])) for i in sorted(_graph.written(graph))]
+        return _GRAPHS[name]
+
+    def _replay(self, name, graph, inputs, before, bad, variable):
+        feed, copies = list(inputs), []
+        for i, value in before.items():
+            copies.append(tf.Variable(value, trainable=False))
+            feed[i] = copies[-1].handle
+        first = []
+        forward = _forward_ops(graph)
+
+        def saw(op, ins, outs):
+            if not any((t.dtype.is_floating or t.dtype.is_complex) and self._bad(t) for t in outs):
+                return
+            file, line = _user_line(op)
+            label = op.type
+            if "gradient_tape" in op.name or "gradients" in op.name.split("/")[0]:
+                source = forward(op)
+                label = f"{op.type} in the derivative of {source.type}" if source is not None else f"{op.type} in a derivative"
+                file, line = _user_line(source) if source is not None else (file, line)
+            scope = "/".join(p for p in op.name.split("/")[:-1] if p != "gradient_tape")
+            if runner.turn is not None:
+                scope = f"{scope}/turn {runner.turn}".strip("/")
+            note = self._judge(op.type, label, {"file": file, "line": line, "scope": scope or _short(name), "step": _core.current_step()}, ins, outs)
+            if note is not None:
+                first.append(note)
+        runner = _graph.GraphRunner(saw)
+        outs = runner.run(graph, feed)
+        if bad is not None:
+            for t in outs:
+                if is_eager(t) and (t.dtype.is_floating or t.dtype.is_complex) and self._bad(t):
+                    found = self._note(t)
+                    if found is not None:
+                        return found
+        made = [n for n in first if n.made] or first
+        if made:
+            return made[0]
+        a = as_numpy(bad) if bad is not None else as_numpy(before[variable])
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0]) if bad is not None else ()
+        return Note({"op": f"function {_short(name)}", "element": at, "value": str(a[at]) if bad is not None else "nan"}, None,
+                    {"source": "unknown", "number": id(bad), "value": "nan", "spread": 0, "entry": at,
+                     "missing": "Op by op it came out finite: the function draws random numbers or reads data, which are others the second time."})
+
+
+def _read(handle, dtype):
+    """The value of a variable, sharing its memory: a later write makes a copy."""
+    return pywrap_tfe.TFE_Py_FastPathExecute(context.context(), "ReadVariableOp", None, handle, "dtype", dtype)
+
+
+def _dtype_of(handle, like):
+    data = next(d for d in (getattr(handle, "_handle_data", None), getattr(like, "_handle_data", None)) if d is not None)
+    return tf.DType(data.shape_and_type[0].dtype)
+
+
+def _short(name):
+    name = name if isinstance(name, str) else name.decode()
+    return name.removeprefix("__inference_").rpartition("_")[0] or name
+
+
+def _traced_graph(name):
+    """The graph as it was traced, which knows its lines: on the stack of the call."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        me = frame.f_locals.get("self") if "self" in frame.f_code.co_varnames else None
+        graph = getattr(me, "graph", None) or getattr(me, "_graph", None)
+        own = getattr(me, "name", None) or getattr(me, "_name", None)
+        own = own.decode() if isinstance(own, bytes) else own
+        if graph is not None and own == name and hasattr(graph, "inputs") and hasattr(graph, "get_operations"):
+            return graph
+        frame = frame.f_back
+    return None
+
+
+_PACKAGES = tuple(folder_of(m) for m in ("tensorflow", "keras") if m in sys.modules and getattr(sys.modules[m], "__file__", None))
+
+
+def is_users(file):
+    return not file.startswith(_PACKAGES) and not file.startswith(folder_of("wellposed"))
+
+
+def _user_line(op):
+    for frame in reversed(list(op.traceback or [])):
+        if is_users(frame.filename):
+            return frame.filename, frame.lineno
+    return "", 0
+
+
+def _forward_ops(graph):
+    """Finds the op that a gradient op belongs to: one of the forward pass that has an operand, or a result, in common with it."""
+    users = {}
+    for op in graph.get_operations():
+        if "gradient_tape" in op.name or op.type in ("Identity", "Const", "Shape"):
+            continue
+        for t in [*op.inputs, *op.outputs]:
+            users.setdefault(t.ref(), []).append(op)
+
+    def find(op, depth=3):
+        for t in op.inputs:
+            for u in users.get(t.ref(), []):
+                if u.type + "Grad" == op.type:
+                    return u
+        for t in op.inputs:
+            near = [u for u in users.get(t.ref(), []) if u.type not in ("ReadVariableOp", "Placeholder") and any(t is i for i in u.inputs)]
+            if near and "gradient_tape" not in t.op.name:
+                return near[0]
+        for t in op.inputs:
+            if depth and "gradient_tape" in t.op.name:
+                found = find(t.op, depth - 1)
+                if found is not None:
+                    return found
+        return None
+    return find
+
+
+def first_tensors(values):
+    found = []
+    for x in values:
+        a = as_numpy(x)
+        if a is not None and len(found) < 3:
+            found.append(wp.asarray(a))
+    return found

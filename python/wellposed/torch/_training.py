@@ -1,0 +1,171 @@
+"""Around a training step: where values leave (backward, optimizers), batches with row numbers, the guard, trends, errors explained."""
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+import wellposed as wp
+
+from .. import cuda
+from ._arrays import tensors_in, to_wp
+
+
+class Training:
+    def __init__(self, watch, optimizer, trends, guard):
+        self.watch, self.optimizer, self.guard = watch, optimizer, guard
+        if guard and optimizer is None:
+            raise wp.ArgumentError("watch: guard=True needs the optimizer whose updates it guards: watch(model, optimizer=…, guard=True).")
+        self.trends = wp.Trends() if trends else None
+        self._undo = []
+
+    def begin(self):
+        w = self.watch
+        backward, grad = torch.autograd.backward, torch.autograd.grad
+
+        def watched_backward(tensors, *args, **kwargs):
+            self._leaves(tensors, "backward")
+            return backward(tensors, *args, **kwargs)
+
+        def watched_grad(outputs, *args, **kwargs):
+            self._leaves(outputs, "grad")
+            return grad(outputs, *args, **kwargs)
+        torch.autograd.backward, torch.autograd.grad = watched_backward, watched_grad
+        self._undo.append(lambda: (setattr(torch.autograd, "backward", backward), setattr(torch.autograd, "grad", grad)))
+        before = register_optimizer_step_pre_hook(self._before_step)
+        after = register_optimizer_step_post_hook(lambda *_: w.next_step())
+        self._undo += [before.remove, after.remove]
+        if self.guard:
+            self._guard()
+
+    def end(self):
+        for undo in reversed(self._undo):
+            undo()
+        self._undo = []
+
+    # ---- where values leave -------------------------------------------------------------------------------------------
+    def _leaves(self, tensors, sink):
+        w = self.watch
+        if not w._watcher.notes or w.level == "off" or self.guard:
+            return
+        for x in tensors_in(tensors):
+            if w._bad(x):
+                w.escaped(w.note_of(x), sink)
+
+    def _gradients(self, optimizer):
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    yield p, p.grad
+
+    def _first_bad(self, optimizer):
+        w = self.watch
+        if not w._watcher.notes:
+            return None
+        return next(((p, g) for p, g in self._gradients(optimizer) if w._bad(g)), None)
+
+    def _before_step(self, optimizer, args, kwargs):
+        w = self.watch
+        if self.trends is not None and (self.optimizer is None or optimizer is self.optimizer):
+            self._see_trends(optimizer)
+        if w.level == "off":
+            return
+        found = self._first_bad(optimizer)
+        if found is not None:
+            name = w._parameters.get(id(found[0]), "a parameter")
+            w.escaped(w.note_of(found[1], f"gradient of {name}"), f"gradient of {name}")
+
+    def _see_trends(self, optimizer):
+        with torch._C._DisableTorchDispatch() if hasattr(torch._C, "_DisableTorchDispatch") else torch.no_grad():
+            before = len(self.trends.findings)
+            for k, (p, g) in enumerate(self._gradients(optimizer)):
+                if p.device.type == "cpu" and p.dtype.is_floating_point and g.layout is torch.strided:
+                    self.trends.see(self.watch._parameters.get(id(p), f"parameter {k}"), to_wp(p), to_wp(g))
+            self.watch.findings += self.trends.findings[before:]
+
+    def _guard(self):
+        """optimizer.step is passed over while a gradient is not finite."""
+        optimizer, step = self.optimizer, self.optimizer.step
+
+        def guarded(*args, **kwargs):
+            found = self._first_bad(optimizer)
+            if found is None:
+                return step(*args, **kwargs)
+            w, name = self.watch, self.watch._parameters.get(id(found[0]), "a parameter")
+            w.refuse(w.note_of(found[1], f"gradient of {name}"), f"gradient of {name}")
+            w.next_step()
+            return None
+        own = "step" in vars(optimizer)
+        optimizer.step = guarded
+        self._undo.append(lambda: setattr(optimizer, "step", step) if own else vars(optimizer).pop("step", None))
+
+    # ---- batches ------------------------------------------------------------------------------------------------------
+    def batches(self, loader, name):
+        sampler = loader.batch_sampler
+        if sampler is None:
+            self.watch.pass_by("a DataLoader without a batch sampler gives no row numbers.")
+            yield from loader
+            return
+        drawn = []
+
+        class Drawn:
+            def __iter__(self):
+                for ids in sampler:
+                    drawn.append(list(ids))
+                    yield ids
+
+            def __len__(self):
+                return len(sampler)
+        loader.__dict__["batch_sampler"] = Drawn()
+        try:
+            for k, batch in enumerate(loader.__class__.__iter__(loader) if not hasattr(loader, "_plain_iter") else loader._plain_iter()):
+                ids, drawn[k] = drawn[k], None
+                yield self.watch.rows(batch, ids, name)
+        finally:
+            loader.__dict__["batch_sampler"] = sampler
+
+    def follow(self, loader, name="data"):
+        """Iterating over this DataLoader gives batches with row numbers from now on."""
+        training, plain = self, type(loader)
+
+        class Followed(plain):
+            def _plain_iter(self):
+                return plain.__iter__(self)
+
+            def __iter__(self):
+                return training.batches(self, name)
+        Followed.__name__, Followed.__qualname__ = plain.__name__, plain.__qualname__
+        object.__setattr__(loader, "__class__", Followed)
+        self._undo.append(lambda: object.__setattr__(loader, "__class__", plain))
+
+    # ---- errors -------------------------------------------------------------------------------------------------------
+    def explain_failure(self, function, args, kwargs, error):
+        """Adds to an error of PyTorch what is known of its operands."""
+        w = self.watch
+        name, where = w._where(function._schema.name.rpartition("::")[2])
+        lines = []
+        if name.split(" ")[0] in ("embedding", "index_select", "index", "gather", "take", "nll_loss_forward", "cross_entropy_loss"):
+            lines += self._bad_index(name.split(" ")[0], args)
+        told = cuda.explain(str(error))
+        if told is not None:
+            lines.append(told.text())
+        if not lines:
+            return
+        place = f"{where['file'].rpartition('/')[2]}:{where['line']}" + (f", scope {where['scope']}" if where["scope"] else "")
+        error.add_note("\n".join([f"wellposed: {name} at {place}, step {where['step']}", *("  " + line for line in lines)]))
+
+    def _bad_index(self, name, args):
+        tensors = [x for x in tensors_in(list(args))]
+        indices = next((x for x in tensors[1:] if not x.dtype.is_floating_point and x.dtype is not torch.bool), None)
+        if indices is None or not tensors:
+            return []
+        axis = args[1] if name == "index_select" else 1 if name == "nll_loss_forward" else 0
+        length = tensors[0].shape[axis]
+        low = 0 if name in ("embedding", "nll_loss_forward", "index_select", "gather") else -length
+        wrong = ((indices < low) | (indices >= length)).nonzero()
+        if not len(wrong):
+            return []
+        at = tuple(wrong[0].tolist())
+        said = [f"indices{list(at)} = {int(indices[at])} is out of range for axis {axis}, which has length {length}; it must be from {low} to {length - 1}."]
+        found = self.watch._entrance(indices, at)
+        if found.get("source") == "data":
+            where = f", column {found['entry'][0]}" if len(found["entry"]) == 1 else f", entry {list(found['entry'])}" if found["entry"] else ""
+            said.append(f"Source: {found['name']} row {found['row']}{where} = {int(indices[at])}")
+        return said

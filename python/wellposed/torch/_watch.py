@@ -1,0 +1,364 @@
+"""watch: every op of a model, forward and backward, looked at where it runs."""
+import types
+
+import numpy as np
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import wellposed as wp
+from wellposed import _core
+
+from .._adapters.judge import Note, Operand, judge
+from .._adapters.ops import kind_of
+from .._adapters.rows import Rows
+from .._adapters.session import Session, blame_of, folder_of, version_guard
+from ._arrays import as_numpy, reason_hidden, tensors_in
+from ._training import Training
+
+version_guard("torch", torch.__version__, "2.4", {
+    "torch._C._current_autograd_node": hasattr(torch._C, "_current_autograd_node"),
+    "OpOverload._op": hasattr(torch.ops.aten.add.Tensor, "_op"),
+    "OpOverload._schema": hasattr(torch.ops.aten.add.Tensor, "_schema")})
+_sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", None)
+_exchange = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
+_core.pass_over(folder_of("torch"))
+
+_PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
+_NO_VALUES = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "empty_permuted", "set_"}
+_TAKES_ROWS = {"index", "index_select", "stack"}
+_JUDGES_OF_SCALING = {"_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"}
+
+
+def _short(function):
+    return function._schema.name.rpartition("::")[2]
+
+
+class _Mode(TorchDispatchMode):
+    """Hands every op to the compiled watcher."""
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False
+
+    def __init__(self, dispatch):
+        super().__init__()
+        self.__torch_dispatch__ = types.MethodType(dispatch, self)  # PyTorch insists on a method of the mode
+
+    def __torch_dispatch__(self, function, classes, args=(), kwargs=None):  # the instance's own goes before
+        return function(*args, **(kwargs or {}))
+
+
+class Watch(Session):
+    """with watch(model) as w: … names the op that made an Inf or NaN when it reaches the gradients, an update or item().
+
+    w.findings: what was found; w.last: the way back of the last one (text(), json(), html(path)); w.blame(x): that of a tensor.
+    """
+
+    def __init__(self, model=None, *, data=None, level="escape", record=None, optimizer=None, trends=False, guard=False, device="name"):
+        super().__init__(level, record)
+        if device not in ("name", "copy"):
+            raise wp.ArgumentError(f'watch: device must be "name" (say where tensors are) or "copy" (look at copies on the CPU); got {device!r}.')
+        self.model, self._copies = model, device == "copy"
+        self.rows_known, self._data, self._scaled = Rows(), data, False
+        self._training = Training(self, optimizer, trends, guard)
+        self._watcher = _core.Watcher(self._classify, self._slow, self._failed, _sequence, self._look)
+        self._mode = _Mode(self._watcher.dispatch)
+        self._parameters, self._wrapped, self._masks = {}, [], {}
+
+    # ---- the block ----------------------------------------------------------------------------------------------------
+    def __enter__(self):
+        self._begin()
+        self._watcher.recording = self.recording
+        if self.model is not None:
+            root = type(self.model).__name__
+            self._parameters = {id(p): name for name, p in self.model.named_parameters()}
+            for name, module in self.model.named_modules():
+                if isinstance(module, torch.jit.ScriptModule) or "forward" in vars(module):
+                    continue
+                module.__dict__["forward"] = _core.Inside(module.forward, f"{root}.{name}" if name else root, module)
+                self._wrapped.append(module)
+        self._label_data()
+        self._training.begin()
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self._mode.__exit__(kind, error, trace)
+        for module in self._wrapped:
+            module.__dict__.pop("forward", None)
+        self._wrapped = []
+        self._training.end()
+        try:
+            if kind is None:
+                self._check_gradients_left()
+        finally:
+            self._watcher.clear_notes()
+            self._end()
+
+    def _check_gradients_left(self):
+        """Gradients that no optimizer took, and no scaler judged."""
+        if self.model is None or self._scaled or not self._watcher.notes or self._told:
+            return
+        for name, p in self.model.named_parameters():
+            if p.grad is not None and self._bad(p.grad):
+                self.escaped(self.note_of(p.grad, f"gradient of {name}"), f"gradient of {name}")
+
+    # ---- rows of data -------------------------------------------------------------------------------------------------
+    def _label_data(self):
+        data = self._data
+        if data is None:
+            return
+        if isinstance(data, torch.utils.data.DataLoader):
+            self._training.follow(data)
+            return
+        for name, x in (data.items() if isinstance(data, dict) else [("data", data)]):
+            if not isinstance(x, torch.Tensor):
+                raise wp.ArgumentError(f"watch: data must be a tensor, a dict of tensors or a DataLoader; got {type(x).__name__}.")
+            self._label(x, np.arange(x.shape[0]), name, lasting=True)
+
+    def _label(self, x, ids, name, lasting=False):
+        if reason_hidden(x) is None and x.device.type == "cpu":
+            note = self._note(x)
+            if note is not None and not note.made:
+                self._watcher.note(x, None)  # it was in the data: told with its row, where it is read
+            size = x.element_size()
+            self.rows_known.add(x.data_ptr(), [s * size for s in x.stride()], x.shape, ids, name, lasting=lasting, keep=x)
+
+    def rows(self, batch, ids, name="data"):
+        """Says which rows of a data set a batch consists of; returns the batch. A batch may be a tensor or a structure of them."""
+        ids = ids.tolist() if isinstance(ids, torch.Tensor) else list(ids)
+        many = list(tensors_in(list(batch.values()) if isinstance(batch, dict) else batch))
+        for x in many:
+            if x.ndim and x.shape[0] == len(ids):
+                self._label(x, ids, name)
+        return batch
+
+    def _took_rows(self, name, args, out):
+        """Batches that are made of rows of a labelled tensor keep their numbers."""
+        found = None
+        if name == "stack":
+            ids = []
+            for x in args[0]:
+                at = self.rows_known.locate(x.data_ptr()) if x.device.type == "cpu" else None
+                if at is None:
+                    return
+                found = at[0]
+                ids.append(at[1])
+        else:
+            at = self.rows_known.locate(args[0].data_ptr())
+            if at is None:
+                return
+            found, index = at[0], args[1][0] if name == "index" else args[2]
+            if index is None or name == "index_select" and args[1] != 0 or index.ndim != 1:
+                return
+            if index.dtype is torch.bool:
+                index = index.nonzero()[:, 0]
+            size = args[0].element_size() * args[0].stride(0)
+            ids = [self.rows_known.locate(args[0].data_ptr() + (i if i >= 0 else i + args[0].shape[0]) * size)[1] for i in index.tolist()]
+        if out.ndim and out.shape[0] == len(ids):
+            self._label(out, ids, found)
+
+    # ---- what the compiled part asks ----------------------------------------------------------------------------------
+    def _classify(self, function):
+        name = _short(function)
+        call = getattr(function, "_op", function)
+        if name in _JUDGES_OF_SCALING:
+            self._scaled = True
+        if name in _NO_VALUES or name.startswith("_record_function"):
+            return name, _UNSEEN, call
+        if name in _TAKES_ROWS and self._data is not None and not isinstance(self._data, torch.utils.data.DataLoader):
+            def after(*args, **kwargs):
+                out = call(*args, **kwargs)
+                self.guarded(self._took_rows, name, args, out)
+                return out
+            return name, _PLAIN, after
+        schema = function._schema
+        shows = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+        return name, _VIEWS if shows and not schema.is_mutable else _PLAIN, call
+
+    def _look(self, x):
+        """Results that the compiled part could not look at."""
+        if not isinstance(x, torch.Tensor):
+            return False
+        reason = reason_hidden(x)
+        if reason is None and x.device.type != "cpu" and not self._copies:
+            reason = f"on {x.device}"
+        if reason is not None:
+            if x.dtype.is_floating_point or x.dtype.is_complex:
+                self.pass_by(f"a result is not looked at: {reason}.",
+                             'watch(…, device="copy") looks at copies on the CPU.' if reason.startswith("on ") else "")
+            return False
+        return self._bad(x)
+
+    def _bad(self, x):
+        if _exchange and x.device.type == "cpu":
+            found = _core.first_nonfinite(x)
+            return found is not None and found >= 0
+        array = as_numpy(x)
+        return array is not None and array.dtype.kind in "fc" and not np.isfinite(array).all()
+
+    def _is_mask(self, function, out):
+        """A place that has given infinities (a mask of −inf) again and again is not judged each time, as long as there is no NaN."""
+        if not isinstance(out, torch.Tensor) or out.device.type != "cpu" or not out.is_floating_point():
+            return False
+        kept = self._masks.get((function, *_core.user_line()))
+        if kept is None or kept[0] < 3 or torch._C._current_autograd_node() is not None or out.amin().isnan():
+            return False
+        self._watcher.note(out, kept[1])
+        return True
+
+    def _slow(self, function, args, kwargs, out):
+        if self._masks and self.guarded(self._is_mask, function, out):
+            return
+        note = self.guarded(self._judge, function, args, kwargs or {}, out)  # the mode is off while it is asked
+        if note is None or self.level == "off":
+            return
+        if _short(function) == "_local_scalar_dense":
+            if note.made and not _printing():
+                self.escaped(note, "item")
+        elif self.level == "raise" and note.made and note.before is None:
+            self.escaped(note, _short(function))
+        elif self.level == "warn" and note.made and note.before is None:
+            self.escaped(note, _short(function), "warn")
+
+    def _where(self, name):
+        """(name, line, scope and step) of an op: of a derivative those of the op it belongs to."""
+        file, line = _core.user_line()
+        where = {"file": file, "line": line, "scope": wp.current_scope(), "step": _core.current_step()}
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            forward = node.name().removesuffix("0").removesuffix("Backward")
+            mark = self._watcher.mark_of(node._sequence_nr()) if node._sequence_nr() < 2**63 else None
+            if mark is not None:
+                where.update(file=mark[0], line=mark[1], scope=mark[2])
+                forward = _short(mark[3])
+            name = f"{name} in the derivative of {forward}"
+        return name, where
+
+    def _operands(self, function, args, kwargs):
+        found = []
+        for spec, value in _paired(function._schema.arguments, args, kwargs):
+            written = spec.alias_info is not None and spec.alias_info.is_write
+            if isinstance(value, (bool, int, float, complex)):
+                if not isinstance(value, bool) and not np.isfinite(value):
+                    found.append((Operand(spec.name, np.asarray(value)), None))
+                elif isinstance(value, (int, float)) and spec.name in ("other", "exponent", "value"):
+                    found.append((Operand(spec.name, np.asarray(value)), None))
+                continue
+            many = list(tensors_in(value))
+            for k, x in enumerate(many):
+                name = self._parameters.get(id(x)) or (spec.name if isinstance(value, torch.Tensor) else f"{spec.name}[{k}]")
+                found.append((Operand(name, None if written else as_numpy(x), self._note(x)), x))
+        return found
+
+    def _judge(self, function, args, kwargs, out):
+        name = _short(function)
+        label, where = self._where(name)
+        operands = self._operands(function, args, kwargs)
+        for o, _ in operands:  # a note belongs to memory that is not finite now
+            if o.note is not None and o.value is not None and not o.bad:
+                o.note = None
+
+        def entrance(operand, element):
+            tensor = next((t for o, t in operands if o is operand), None)
+            return self._entrance(tensor, element)
+        newest = None
+        outs = [x for x in tensors_in(out)] if not isinstance(out, (float, complex)) else [None]
+        for x in outs:
+            array = np.asarray(out) if x is None else as_numpy(x)
+            if array is None or array.dtype.kind not in "fc" or np.isfinite(array).all():
+                continue
+            note = judge(label, kind_of(name), [o for o, _ in operands], array, where, entrance)
+            if note.made and note.before is None and torch._C._current_autograd_node() is None:
+                note.origin["rows"] = self._rests_on(note, array, operands)
+            if x is not None and not (not note.made and self.rows_known and self.rows_known.locate(x.data_ptr())):
+                note.holder = StorageWeakRef(x.untyped_storage())
+                self._watcher.note(x, note)  # bad rows of a batch are told where they are read
+            newest = note
+        if newest is not None and newest.origin["source"] == "given" and newest.origin["value"] != "nan" and "derivative" not in label:
+            key = function, where["file"], where["line"]
+            self._masks[key] = self._masks.get(key, (0,))[0] + 1, newest
+        return newest
+
+    def _note(self, x):
+        """What is known of the memory of x, if it is still that of the tensor the note was made for."""
+        note = self._watcher.note_of(x)
+        return note if note is None or note.holder is None or not note.holder.expired() else None
+
+    def _rests_on(self, note, out, operands):
+        """(name, [row]) where the first axis is that of the batch."""
+        element = note.link["element"]
+        batch = self.rows_known.of_batch(out.shape[0]) if out.ndim and element else None
+        along = out.ndim and any(t is not None and id(t) not in self._parameters and o.value is not None and o.value.ndim and o.value.shape[0] == out.shape[0]
+                    for o, t in operands)
+        return (batch[0], [batch[1][element[0]]]) if batch and along else None
+
+    def _entrance(self, x, element):
+        """Where a value that no op made came in: a row of the data, a parameter."""
+        if x is None:
+            return {"name": "a number of the program"}
+        if x.device.type == "cpu" and self.rows_known:
+            address = x.data_ptr() + x.element_size() * sum(i * s for i, s in zip(element, x.stride()))
+            at = self.rows_known.locate(address)
+            if at is not None:
+                return {"source": "data", "name": at[0], "row": at[1], "entry": at[2]}
+        return {}
+
+    def _failed(self, function, args, kwargs, error):
+        self.guarded(self._training.explain_failure, function, args, kwargs, error)
+
+    # ---- what the user asks -------------------------------------------------------------------------------------------
+    def note_of(self, x, name="the tensor"):
+        """The note of a tensor that is not finite; without one it was given."""
+        note = self._note(x)
+        array = as_numpy(x)
+        bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0]) if array is not None else ()
+        if note is not None:
+            asked = {**note.chain(1)[0], "element": bad} if note.link else None
+            return note if asked is None or note.link["element"] == bad else Note(note.link, note.before, note.origin)
+        value = "nan" if array is None else str(array[bad])
+        return Note(None, None, {"source": "given", "number": -id(x), "value": value, "spread": 0, "name": name, "entry": bad,
+                                 **self._entrance(x, bad)})
+
+    def blame(self, x):
+        """The way back of a tensor's first element that is not finite."""
+        if isinstance(x, BaseException):
+            return wp.blame(x)
+        if not self._bad(x):
+            raise wp.ArgumentError("blame: every element of the tensor is finite.")
+        return blame_of(self.note_of(x))
+
+    def batches(self, loader, name="data"):
+        """The batches of a DataLoader, with the row numbers of its sampler."""
+        return self._training.batches(loader, name)
+
+
+def _paired(specs, args, kwargs):
+    for i, spec in enumerate(specs):
+        if i < len(args):
+            yield spec, args[i]
+        elif spec.name in kwargs:
+            yield spec, kwargs[spec.name]
+
+
+def _printing():
+    """Whether the program prints a tensor: formatting is no use of a value."""
+    import sys
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("_tensor_str.py"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def watch(model=None, *, data=None, level="escape", record=None, optimizer=None, trends=False, guard=False, device="name"):
+    """with watch(model) as w: … looks at the result of every op of this thread, forward and backward.
+
+    data: a tensor, a dict of tensors or a DataLoader whose rows are named in reports. level: "escape" raises NonFiniteError where an Inf or
+    NaN reaches backward(), an optimizer or item(); "warn" warns; "raise" raises where it is made; "off" only records. record: a file that
+    `wellposed postmortem` reads, whatever ends the process. optimizer: with guard=True, updates that are not finite are refused;
+    with trends=True, gradients and weights that grow are told early. device="copy": tensors on a GPU are looked at as copies.
+    """
+    return Watch(model, data=data, level=level, record=record, optimizer=optimizer, trends=trends, guard=guard, device=device)

@@ -1,0 +1,30 @@
+"""Six points for what a report names: op, scope, line, element, operands, origin. A program marks its culprit with a comment `# here`."""
+import inspect
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import wellposed as wp
+
+
+def line_of(function, mark="# here"):
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, text in enumerate(lines) if mark in text)
+
+
+def check(report, *, op, scope, line, element, operands, origin, file):
+    """The points that the report misses."""
+    wanted = {"op": op, "scope": scope, "line": rf"{re.escape(file.rpartition('/')[2])}:{line}\b", "element": element, "operands": operands,
+              "origin": origin}
+    return [name for name, pattern in wanted.items() if pattern is not None and not re.search(pattern, report)]
+
+
+def killed(program, folder):
+    """Runs a program that ends by SIGKILL and records into its first argument: the report, and the line that it marks."""
+    path, recording = folder / "train.py", folder / "run.wpr"
+    path.write_text(program)
+    done = subprocess.run([sys.executable, path, recording], env=os.environ, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    return wp.postmortem(str(recording)).text(3), next(i for i, text in enumerate(program.splitlines(), 1) if "# here" in text)
