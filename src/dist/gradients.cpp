@@ -146,9 +146,9 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
     std::int64_t theirs = r == rank() ? own.diagnosis.size() : 0;
     broadcast(&theirs, sizeof theirs, r);
     for (std::int64_t i = 0; i < theirs; ++i) {
-      const std::size_t at = state->verdicts.size();
-      state->verdicts.resize(at + 1);
-      state->verdicts[at] = unpacked_verdict(broadcast_text(
+      const std::size_t last = state->verdicts.size();
+      state->verdicts.resize(last + 1);
+      state->verdicts[last] = unpacked_verdict(broadcast_text(
           r == rank() ? packed_verdict(std::as_const(*own.diagnosis.state()).verdicts[static_cast<std::size_t>(i)])
                       : "",
           r));

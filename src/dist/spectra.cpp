@@ -40,7 +40,7 @@ std::shared_ptr<linalg::Diagnosis::State> spectrum_state(std::string_view op, co
     state->nonfinite = [text](std::int64_t) { return text; };
   const double error = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
   if (v.status == Status::ok && !svd.sigma().empty())
-    linalg::bound_spectra(*state, values, {linalg::Bounds{.absolute = error * svd.largest()}});
+    linalg::bound_spectra(*state, values, {{linalg::Bounds{.absolute = error * svd.largest()}}});
   return state;
 }
 
@@ -182,7 +182,7 @@ Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
   r.eigenvalues = values_tensor(w, a.dtype());
   auto state = new_state("eigh", v);
   if (!bad.empty()) state->nonfinite = [bad](std::int64_t) { return bad; };
-  if (v.status <= Status::ill_conditioned && !w.empty()) linalg::bound_spectra(*state, r.eigenvalues, {bounds});
+  if (v.status <= Status::ill_conditioned && !w.empty()) linalg::bound_spectra(*state, r.eigenvalues, {{bounds}});
   report_asymmetry(h.asymmetry, a.dtype());
   without_rule("dist.eigh", {a}, {&r.eigenvalues}, {&r.eigenvectors});
   return {r, linalg::Diagnosis(state)};

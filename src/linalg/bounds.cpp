@@ -66,22 +66,26 @@ StackBounds lane_bounds(std::vector<Bounds> own, std::vector<std::int64_t> which
   return {std::move(own), std::move(which), 2 * growth_of_errors(longest) * 0x1p-53};
 }
 
-void keep_bounds(const Call& c, Diagnosis::State& state, const Tensor& given, StackBounds bounds) {
+void bound_spectra(Diagnosis::State& state, const Tensor& given, StackBounds bounds) {
   const std::int64_t n = given.shape().back();
-  const auto of = [values = packed(given, f64), n, bounds = std::move(bounds)](std::int64_t member) {
+  state.spectrum = [values = packed(given, f64), n, bounds = std::move(bounds)](std::int64_t member, Member& m) {
+    if (n == 0 || m.status != Status::ok) return;
     const auto* const v = reinterpret_cast<const double*>(values.node()->data) + member * n;
-    return std::pair(v, bounds.of(member, v, n));
+    bound_spectrum(v, n, bounds.of(member, v, n), m);
   };
+}
+
+void keep_bounds(const Call& c, Diagnosis::State& state, const Tensor& given, StackBounds bounds) {
   if (context().listeners) {
+    const std::int64_t n = given.shape().back();
+    const Tensor values = packed(given, f64);
+    const auto* const v = reinterpret_cast<const double*>(values.node()->data);
     std::vector<Bounds> all;
-    for (std::size_t i = 0; i < state.verdicts.size(); ++i) all.push_back(of(static_cast<std::int64_t>(i)).second);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(state.verdicts.size()); ++i)
+      all.push_back(bounds.of(i, v + i * n, n));
     c.beside().residuals = {kept_bounds(state.batch, all)};
   }
-  state.spectrum = [of, n](std::int64_t member, Member& m) {
-    if (n == 0 || m.status != Status::ok) return;
-    const auto [v, b] = of(member);
-    bound_spectrum(v, n, b, m);
-  };
+  bound_spectra(state, given, std::move(bounds));
 }
 
 Tensor kept_bounds(const Dims& batch, const std::vector<Bounds>& bounds) {

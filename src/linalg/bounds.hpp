@@ -34,8 +34,10 @@ struct StackBounds {
 // Of a stack of m × n matrices that went through lanes, `longest` = max(m, n).
 StackBounds lane_bounds(std::vector<Bounds> own, std::vector<std::int64_t> which, std::int64_t longest);
 
-// `values` [batch…, n]: bound_spectrum when the diagnosis is asked; and, if somebody listens, absolute, relative and
-// rounding of every member as residual [batch…, 3] of the call, for derivatives: which values are equal up to that.
+// bound_spectrum when the diagnosis is asked: `values` [batch…, n].
+void bound_spectra(Diagnosis::State& state, const Tensor& values, StackBounds bounds);
+// And, if somebody listens, absolute, relative and rounding of every member as residual [batch…, 3] of the call, for
+// derivatives: which values are equal up to that.
 void keep_bounds(const Call& c, Diagnosis::State& state, const Tensor& values, StackBounds bounds);
 
 // absolute, relative and rounding, [batch…, 3].
