@@ -82,18 +82,16 @@ Run eigen(const std::string& op, Stack<T>& s) {
   return {};
 }
 
-#define WP_PICK(name)                       \
-  template <class T>                        \
-  constexpr auto name() {                   \
-    if constexpr (std::is_same_v<T, float>) \
-      return s##name##_;                    \
-    else                                    \
-      return d##name##_;                    \
+// The routine of LAPACK for T.
+// clang-format off
+#define WP_PICK(name)                                          \
+  template <class T>                                           \
+  constexpr auto name() {                                      \
+    if constexpr (std::is_same_v<T, float>) return s##name##_; \
+    else return d##name##_;                                    \
   }
-WP_PICK(getrf)
-WP_PICK(getri)
-WP_PICK(gesv)
-WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
+WP_PICK(getrf) WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
+// clang-format on
 #undef WP_PICK
 
     template <class T>

@@ -11,13 +11,15 @@ inline std::vector<double> truncated(const std::vector<double>& sigma, double th
   for (const double s : sigma) out.push_back(s > threshold ? 1 / std::ldexp(s, -e) : 0);
   return out;
 }
-// σ/(σ² + λ), without overflow of the squares.
+// σ/(σ² + λ), without overflow of the squares. Values that are rounding beside the largest are none: λ may be so
+// small that σ/λ is not.
 inline std::vector<double> tikhonov(const std::vector<double>& sigma, double ridge) {
   std::vector<double> out;
   const double root = std::sqrt(ridge);
+  const double least = sigma.empty() ? 0 : static_cast<double>(sigma.size()) * 0x1p-53 * sigma[0];
   for (const double s : sigma) {
     const double h = std::hypot(s, root);
-    out.push_back(h > 0 ? s / h / h : 0);
+    out.push_back(h > 0 && s > least ? s / h / h : 0);
   }
   return out;
 }

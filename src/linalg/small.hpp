@@ -20,7 +20,9 @@ using kernels::batched::Range;
 // complex or narrower than f32, goes the careful way.
 bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t n);
 
-// Whether nothing is asked for but an answer and its digits, of a matrix as it is.
+// Whether the matrix that is meant is the one that is given, to be factored as it suits.
+bool as_given(const Options& options);
+// And nothing is asked for but an answer and its digits.
 bool plain(const Options& options, const Factors* factors);
 
 // Calls f(float{}) or f(double{}).

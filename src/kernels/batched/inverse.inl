@@ -1,38 +1,50 @@
 #include "kernels/batched/lu.inl"
 
-// Where a equals its transpose.
+// Where a equals its transpose, and where there is nothing above or below its diagonal: its inverse is like it.
+struct Form {
+  M symmetric, lower, upper;
+};
 template <class S>
-WP_PACK M symmetric(S n, const V* a) {
-  M out = ~M{};
+WP_PACK Form form_of(S n, const V* a) {
+  Form f{~M{}, ~M{}, ~M{}};
   steps<S>(
       1, n, WP_EACH(i) {
         each<S>(
-            0, i, WP_EACH(j) { out &= a[i * n + j] == a[j * n + i]; });
+            0, i, WP_EACH(j) {
+              const V below = a[i * n + j], above = a[j * n + i];
+              f.symmetric &= below == above;
+              f.lower &= above == 0.0;
+              f.upper &= below == 0.0;
+            });
       });
-  return out;
+  return f;
+}
+// The form, which rounding may have lost.
+template <class S>
+[[gnu::noinline]] void restore(S n, const Form& f, V* x) {
+  for (int i = 1; i < n; ++i)
+    for (int j = 0; j < i; ++j) {
+      V &below = x[i * n + j], &above = x[j * n + i];
+      const V mean = 0.5 * below + 0.5 * above;
+      below = f.symmetric ? mean : below;
+      above = f.symmetric ? mean : above;
+      above = f.lower ? V{} : above;
+      below = f.upper ? V{} : below;
+    }
 }
 
 // A⁻¹ into x; rcond and the largest column sum of x. Where nine digits are right?
 template <class S>
 [[gnu::noinline]] M invert_block(S n, V* a, V* x, V& rcond, V& size) {
   const LineSums before = column_sums(n, a);
-  const M mirrored = symmetric(n, a);
+  const Form form = form_of(n, a);
   Elimination<S> e;
   eliminate(n, a, e);
   invert(n, a, e, x);
   const LineSums after = column_sums(n, x);
   rcond = rcond_of(before, after);
   size = after.most;
-  if (any(mirrored))
-    steps<S>(
-        1, n, WP_EACH(i) {
-          steps<S>(
-              0, i, WP_EACH(j) {
-                const V mean = 0.5 * x[i * n + j] + 0.5 * x[j * n + i];
-                x[i * n + j] = mirrored ? mean : x[i * n + j];
-                x[j * n + i] = mirrored ? mean : x[j * n + i];
-              });
-        });
+  if (any(form.symmetric | form.lower | form.upper)) restore(n, form, x);
   return trusted(n, rcond, before.most, e.largest);
 }
 

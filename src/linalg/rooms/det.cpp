@@ -104,8 +104,9 @@ void find_too_small(const Call& c, Diagnosis::State& s) {
 void forward(Call& c) {
   const std::int64_t n = c.in[0].shape().back();
   const Factors* const factors = factors_of(c);
-  const bool logs = c.out.size() == 2, small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n) &&
-                                               (!factors || plain(factors->kept->options(), factors));
+  const bool logs = c.out.size() == 2,
+             small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n) &&
+                     (!factors || (as_given(factors->kept->options()) && !factors->adjoint));
   auto state = new_state(c, batch_of(c.in[0]), {}, !small);
   const DType work = small ? c.key : working_dtype(c.key, n);
   const Tensor a = brought(small && factors ? factors->kept->matrix() : c.in[0], work);
