@@ -15,29 +15,12 @@
 #include "linalg/refine.hpp"
 
 namespace wp::dist {
-// v ← |S⁻¹| v, of small matrices.
-template <class T>
-bool System<T>::magnify(std::int64_t columns, bool adjoint, std::vector<double>& v) {
-  if (n_ > kOnePlace) return false;
-  std::vector<T> inverse(static_cast<std::size_t>(n_ * n_), T(0));
-  for (std::int64_t i = 0; i < n_; ++i) inverse[static_cast<std::size_t>(i * n_ + i)] = T(1);
-  substitute(n_, inverse.data(), adjoint);
-  std::vector<double> out(v.size());
-  for (std::int64_t i = 0; i < n_; ++i)
-    for (std::int64_t k = 0; k < n_; ++k)
-      for (std::int64_t c = 0; c < columns; ++c)
-        out[static_cast<std::size_t>(i * columns + c)] +=
-            size_of_number(inverse[static_cast<std::size_t>(i * n_ + k)]) *
-            v[static_cast<std::size_t>(k * columns + c)];
-  v = std::move(out);
-  return true;
-}
-
 // Improves X, the solution of S X = B, and says how good it is.
 template <class T>
 void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T* b, T* x, Verdict& v) {
   const std::vector<int>& weights = adjoint ? rows_ : columns_;
   const double worse = linalg::amplification<T>(n_, columns, {x, columns, 1}, weights);
+  if (!linalg::above_underflow<T>(n_, verdict_.rcond, worse)) return linalg::conclude<T>(v, 1, options_.min_digits);
   const bool pays = linalg::refinement_pays<T>(options_, cheap, verdict_, worse);
   if (!pays && worse > 1)
     linalg::conclude<T>(v, std::min(1.0, linalg::expected_error<T>(verdict_) * worse), options_.min_digits);
@@ -46,8 +29,7 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T*
   const linalg::Refined refined = linalg::refine<T>(
       n_, columns, {x, columns, 1}, weights, {},
       [&](T* r, R* sizes) { residual<T>(s, columns, adjoint, b, nullptr, x, r, sizes); },
-      [&](kernels::MutableView<T> r) { substitute(columns, r.data, adjoint); },
-      [&](std::vector<double>& sizes) { return magnify(columns, adjoint, sizes); });
+      [&](kernels::MutableView<T> r) { substitute(columns, r.data, adjoint); });
   v.backward_error = refined.backward_error;
   linalg::conclude<T>(v, refined.error, options_.min_digits);
 }

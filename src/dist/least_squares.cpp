@@ -62,7 +62,7 @@ class Augmented {
           residual<T>(m_, k, false, right, p, q, r, sizes);
           residual<T>(m_, k, true, right + rows_ * k, nullptr, p, r + rows_ * k, sizes ? sizes + rows_ * k : nullptr);
         },
-        [&](kernels::MutableView<T> r) { apply(k, r.data); }, [](std::vector<double>&) { return false; });
+        [&](kernels::MutableView<T> r) { apply(k, r.data); });
   }
 
  private:

@@ -78,7 +78,6 @@ class System {
   Verdict panel(std::int64_t columns, T* x, bool cheap, bool adjoint);
   void improve(std::int64_t columns, bool cheap, bool adjoint, const T* b, T* x, Verdict& v);
   const Matrix& scaled();
-  bool magnify(std::int64_t columns, bool adjoint, std::vector<double>& v);
   std::vector<T> null_vector(bool adjoint);
   std::string relation(const std::vector<T>& v, bool rows, bool& exact) const;
 

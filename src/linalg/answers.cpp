@@ -15,25 +15,6 @@
 
 namespace wp::linalg {
 
-// v ← |S⁻¹| v.
-template <class T>
-bool System<T>::magnify(std::int64_t columns, bool adjoint, std::vector<double>& v) const {
-  constexpr std::int64_t kLargest = 300;
-  if (n_ > kLargest) return false;
-  kernels::Buffer<T> inverse(n_ * n_);
-  std::fill_n(inverse.data(), n_ * n_, T(0));
-  for (std::int64_t i = 0; i < n_; ++i) inverse.data()[i * n_ + i] = T(1);
-  substitute(n_, {inverse.data(), n_, 1}, adjoint);
-  std::vector<double> out(v.size());
-  for (std::int64_t i = 0; i < n_; ++i)
-    for (std::int64_t k = 0; k < n_; ++k)
-      for (std::int64_t c = 0; c < columns; ++c)
-        out[static_cast<std::size_t>(i * columns + c)] +=
-            size_of_number(inverse.data()[i * n_ + k]) * v[static_cast<std::size_t>(k * columns + c)];
-  v = std::move(out);
-  return true;
-}
-
 // Improves X, the solution of S X = B (or Sᴴ X = B) with the scaled matrix S, and says how good it is.
 template <class T>
 void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels::View<T> b, kernels::MutableView<T> x,
@@ -48,6 +29,7 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels:
     shares = zeros.shares(n_, columns, weights);
     worse = amplification<T>(n_, columns, x, weights, shares);
   }
+  if (!above_underflow<T>(n_, verdict_.rcond, worse)) return conclude<T>(v, 1, options_.min_digits);
   const bool pays = refinement_pays<T>(options_, cheap, verdict_, worse);
   if (!pays && worse > 1) conclude<T>(v, std::min(1.0, expected_error<T>(verdict_) * worse), options_.min_digits);
   const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < threshold;
@@ -71,8 +53,7 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels:
         [&](kernels::MutableView<T> r) {
           substitute(columns, r, adjoint);
           zeros.clear(r);
-        },
-        [&](std::vector<double>& sizes) { return magnify(columns, adjoint, sizes); });
+        });
     v.backward_error = refined.backward_error;
     conclude<T>(v, refined.error, options_.min_digits);
   }

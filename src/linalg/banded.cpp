@@ -189,8 +189,10 @@ Verdict Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool a
     for (std::int64_t j = 0; j < columns; ++j) b.data()[i * columns + j] = x.data[i * x.rows + j * x.columns];
   substitute(columns, x, op);
   const double worse = amplification<T>(n_, columns, x, after);
-  const bool pays = refinement_pays<T>(options_, few(n_, columns), verdict_, worse);
-  if (!pays && worse > 1) conclude<T>(v, std::min(1.0, expected_error<T>(verdict_) * worse), options_.min_digits);
+  const bool visible = above_underflow<T>(n_, verdict_.rcond, worse);
+  const bool pays = visible && refinement_pays<T>(options_, few(n_, columns), verdict_, worse);
+  if (!pays && worse > 1)
+    conclude<T>(v, visible ? std::min(1.0, expected_error<T>(verdict_) * worse) : 1, options_.min_digits);
   if (!zero_pivot_ && pays) {
     const kernels::View<T> right{b.data(), columns, 1};
     const std::vector<T> turned = adjoint ? adjoint_rows() : std::vector<T>();
@@ -198,7 +200,7 @@ Verdict Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool a
     const Refined refined = refine<T>(
         n_, columns, x, after, {},
         [&](T* r, Real* sizes) { residual(adjoint ? turned : rows_, band, columns, x, right, r, sizes); },
-        [&](kernels::MutableView<T> r) { substitute(columns, r, op); }, [](std::vector<double>&) { return false; });
+        [&](kernels::MutableView<T> r) { substitute(columns, r, op); });
     v.backward_error = refined.backward_error;
     conclude<T>(v, refined.error, options_.min_digits);
   }

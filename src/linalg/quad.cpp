@@ -7,7 +7,9 @@
 
 #include "kernels/condition.hpp"
 #include "kernels/each_float.hpp"
+#include "kernels/exponents.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/judgement.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -40,7 +42,8 @@ Quad size(const ComplexQuad& v) {
 }
 // v · 2^e; e may be beyond the exponents of double.
 Quad times_power(Quad v, int e) {
-  return v * std::ldexp(1.0, e / 2) * std::ldexp(1.0, e - e / 2);
+  const int part = e / 4;
+  return v * std::ldexp(1.0, part) * std::ldexp(1.0, part) * std::ldexp(1.0, part) * std::ldexp(1.0, e - 3 * part);
 }
 ComplexQuad times_power(const ComplexQuad& v, int e) {
   return {times_power(v.re, e), times_power(v.im, e)};
@@ -55,13 +58,23 @@ ComplexQuad conjugate(const ComplexQuad& v) {
 }  // namespace
 
 template <class T>
-QuadLu<T>::QuadLu(std::int64_t n, kernels::View<T> a)
-    : m_(static_cast<std::size_t>(n)), order_(static_cast<std::size_t>(n)) {
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
+QuadLu<T>::QuadLu(std::int64_t n, kernels::View<T> a, std::vector<int> rows, std::vector<int> columns)
+    : m_(static_cast<std::size_t>(n)), rows_(std::move(rows)), columns_(std::move(columns)) {
+  take(a);
+}
+template <class T>
+QuadLu<T>::QuadLu(std::int64_t n, kernels::View<T> a) : m_(static_cast<std::size_t>(n)) {
   kernels::Equilibration scaling = kernels::equilibrate<T>(n, n, a);
   rows_ = std::move(scaling.rows);
   columns_ = std::move(scaling.columns);
-  std::vector<double> sums(static_cast<std::size_t>(n));
+  take(a);
+}
+
+template <class T>
+void QuadLu<T>::take(kernels::View<T> a) {
+  order_.resize(m_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::vector<double> sums(m_.size());
   Quad largest = 0;
   for (std::size_t i = 0; i < m_.size(); ++i)
     for (std::size_t j = 0; j < m_.size(); ++j) {
@@ -70,7 +83,7 @@ QuadLu<T>::QuadLu(std::int64_t n, kernels::View<T> a)
       sums[j] += std::abs(narrowed(m_[i][j]));
       largest = std::max(largest, size(m_[i][j]));
     }
-  if (n > 0) norm_ = *std::max_element(sums.begin(), sums.end());
+  if (!sums.empty()) norm_ = *std::max_element(sums.begin(), sums.end());
   eliminate(largest);
   rcond_ = estimated_rcond();
 }
@@ -148,15 +161,102 @@ double QuadLu<T>::estimated_rcond() const {
 }
 
 template <class T>
-void QuadLu<T>::solve(std::int64_t columns, kernels::MutableView<T> x) const {
-  for (std::int64_t j = 0; j < columns; ++j) {
-    std::vector<Number> y;
-    for (std::size_t i = 0; i < m_.size(); ++i)
-      y.push_back(times_power(widened(x.data[static_cast<std::int64_t>(i) * x.rows + j * x.columns]), rows_[i]));
-    substitute(y, false);
-    for (std::size_t i = 0; i < m_.size(); ++i)
-      x.data[static_cast<std::int64_t>(i) * x.rows + j * x.columns] = rounded<T>(times_power(y[i], columns_[i]));
+std::vector<typename QuadLu<T>::Number> QuadLu<T>::solve(const T* b, std::int64_t stride) const {
+  std::vector<Number> y;
+  for (std::size_t i = 0; i < m_.size(); ++i)
+    y.push_back(times_power(widened(b[static_cast<std::int64_t>(i) * stride]), rows_[i]));
+  substitute(y, false);
+  return y;
+}
+
+namespace {
+
+// e with a size in [2^(e−1), 2^e); kNoExponent of 0.
+int exponent_of(Quad size) {
+  constexpr int kStep = 1000;
+  int e = 0;
+  for (; size >= 0x1p1000; size *= 0x1p-1000) e += kStep;
+  for (; size > 0 && size < 0x1p-1000; size *= 0x1p1000) e -= kStep;
+  return size > 0 ? e + kernels::exponent_of_size(static_cast<double>(size)) : kernels::kNoExponent;
+}
+
+// Scales with which every row of A x = b has terms up to 1, and x elements near 1 where they are known. Where they
+// are not (kNoExponent), columns up to 1. False: a row has no known term.
+template <class T>
+bool scales_by_answer(std::int64_t n, kernels::View<T> a, std::vector<int>& rows, std::vector<int>& columns) {
+  using kernels::kNoExponent;
+  const auto exponent = [&](std::int64_t i, std::int64_t j) {
+    const int e = kernels::exponent_of_size(size_of_number(a.data[i * a.rows + j * a.columns]));
+    return e == kNoExponent ? kNoExponent : e;
+  };
+  const auto known = [](int e) { return e != kNoExponent; };
+  rows.assign(columns.size(), kNoExponent);
+  for (std::int64_t i = 0; i < n; ++i) {
+    int& row = rows[static_cast<std::size_t>(i)];
+    for (std::int64_t j = 0; j < n; ++j)
+      if (const int e = exponent(i, j), c = columns[static_cast<std::size_t>(j)]; known(e) && known(c))
+        row = std::max(row, e + c);
+    if (!known(row)) return false;
+    row = -row;
   }
+  for (std::int64_t j = 0; j < n; ++j) {
+    int& column = columns[static_cast<std::size_t>(j)];
+    if (known(column)) continue;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (const int e = exponent(i, j); known(e)) column = std::max(column, e + rows[static_cast<std::size_t>(i)]);
+    column = known(column) ? -column : 0;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+double quad_solve(const QuadLu<T>& first, kernels::View<T> a, T* x, std::int64_t stride, int rounds,
+                  const std::function<bool(std::int64_t)>& is_zero) {
+  const std::size_t n = first.columns().size();
+  std::vector<typename QuadLu<T>::Number> best(n);  // of each element that with the least error, in all rounds
+  std::vector<Quad> errors(n, HUGE_VAL);
+  const auto improve = [&](const QuadLu<T>& lu) {
+    constexpr double kMeaningless = 1e-3;  // errors from there on say nothing: rcond is that of rounding
+    if (lu.zero_pivot() || lu.error() > kMeaningless) return;
+    const auto y = lu.solve(x, stride);
+    Quad most = 0;
+    for (const auto& v : y) most = std::max(most, size(v));
+    for (std::size_t i = 0; i < n; ++i) {
+      const Quad error = times_power(lu.error() * most, lu.columns()[i]);
+      if (error >= errors[i]) continue;
+      best[i] = times_power(y[i], lu.columns()[i]);
+      errors[i] = error;
+    }
+  };
+  const auto largest_of = [&](const auto& sizes) {
+    Quad out = 0;
+    for (std::size_t i = 0; i < n; ++i) out = std::max<Quad>(out, sizes(i));
+    return out;
+  };
+  const auto own = [&](std::size_t i) { return size(best[i]); };
+  const auto error = [&](std::size_t i) { return errors[i]; };
+  const auto done = [&] { return largest_of(error) <= kGoodEnough * largest_of(own); };
+  const auto rows = static_cast<std::int64_t>(n);
+  improve(first);
+  if (!done() && rounds > 0)
+    if (const auto by = kernels::equilibrate_by_matching<T>(rows, a))
+      improve(QuadLu<T>(rows, a, by->rows, by->columns));
+  std::vector<int> up, columns(n), before;
+  for (; rounds > 0 && !done(); --rounds) {
+    for (std::size_t i = 0; i < n; ++i)
+      columns[i] = own(i) > 2 * errors[i] ? exponent_of(own(i)) : kernels::kNoExponent;
+    if (!scales_by_answer<T>(rows, a, up, columns) || columns == before) break;
+    before = columns;
+    improve(QuadLu<T>(rows, a, up, columns));
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    if (errors[i] > kGoodEnough * largest_of(own) && is_zero(static_cast<std::int64_t>(i)))
+      best[i] = {}, errors[i] = 0;
+  for (std::size_t i = 0; i < n; ++i) x[static_cast<std::int64_t>(i) * stride] = rounded<T>(best[i]);
+  const Quad worst = largest_of(error), largest = largest_of(own);
+  return worst < largest ? static_cast<double>(worst / largest) : worst > 0 ? 1 : 0;
 }
 
 template <class T>
@@ -191,8 +291,10 @@ bool quad_positive(std::int64_t n, kernels::View<T> a) {
   return true;
 }
 
-#define WP_INSTANTIATE(T)   \
-  template class QuadLu<T>; \
+#define WP_INSTANTIATE(T)                                                               \
+  template class QuadLu<T>;                                                             \
+  template double quad_solve(const QuadLu<T>&, kernels::View<T>, T*, std::int64_t, int, \
+                             const std::function<bool(std::int64_t)>&);                 \
   template bool quad_positive(std::int64_t, kernels::View<T>);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -25,21 +26,24 @@ struct ComplexQuad {
   }
 };
 
-// P Â = L U with partial pivoting, of the equilibrated matrix Â = 2^rows · A · 2^columns. T: float, double,
-// complex64, complex128.
+// P Â = L U with partial pivoting, of the matrix Â = 2^rows · A · 2^columns, which is equilibrated if no scales are
+// given. T: float, double, complex64, complex128.
 template <class T>
 class QuadLu {
  public:
   using Number = std::conditional_t<kernels::RealOf<T>::parts == 2, ComplexQuad, Quad>;
   QuadLu(std::int64_t n, kernels::View<T> a);
+  QuadLu(std::int64_t n, kernels::View<T> a, std::vector<int> rows, std::vector<int> columns);
 
   bool zero_pivot() const noexcept { return zero_pivot_; }
   // 1/(‖Â‖₁‖Â⁻¹‖₁), estimated.
   double rcond() const noexcept { return rcond_; }
-  // Of solutions, relative to their largest element, and of the determinant; before they are rounded.
+  // Of solutions of Â y = 2^rows b, relative to their largest element, and of the determinant.
   double error() const { return static_cast<double>(m_.size()) * growth_ * kQuadRoundOff / std::max(rcond_, 1e-300); }
-  // A X = B in place, B n × columns; each element is rounded once.
-  void solve(std::int64_t columns, kernels::MutableView<T> x) const;
+  const std::vector<int>& rows() const noexcept { return rows_; }
+  const std::vector<int>& columns() const noexcept { return columns_; }
+  // y, from b in elements `stride` apart.
+  std::vector<Number> solve(const T* b, std::int64_t stride) const;
   // det A = mantissa · 2^exponent, the largest part of the mantissa in [1/2, 1), or 0.
   struct Scaled {
     std::complex<double> mantissa = 1;
@@ -48,6 +52,7 @@ class QuadLu {
   Scaled determinant() const;
 
  private:
+  void take(kernels::View<T> a);
   const Number& at(std::size_t i, std::size_t j) const { return m_[order_[i]][j]; }
   void eliminate(Quad largest);
   double estimated_rcond() const;
@@ -59,6 +64,14 @@ class QuadLu {
   double rcond_ = 1;
   bool odd_ = false, zero_pivot_ = false;
 };
+
+// A x = b in place (x, of elements `stride` apart, holds b), each element rounded once. Where elements count with
+// factors that are far apart, the system is scaled again, by a matching and by the answer itself, as long as there
+// are `rounds`. is_zero(i): whether x_i is exactly 0. Returns the error relative to the largest element; 1: none is
+// known.
+template <class T>
+double quad_solve(const QuadLu<T>& first, kernels::View<T> a, T* x, std::int64_t stride, int rounds,
+                  const std::function<bool(std::int64_t i)>& is_zero);
 
 // Whether a Hermitian matrix is positive definite: by the signs of its pivots.
 template <class T>

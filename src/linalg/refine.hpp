@@ -114,19 +114,24 @@ double amplification(std::int64_t n, std::int64_t columns, kernels::View<T> x, c
   for (std::int64_t c = 0; c < columns && !weights.empty(); ++c) {
     const Extents e = extents<T>(n, x, c, Weighed(weights));
     const double share = shares.empty() ? 1 : shares[static_cast<std::size_t>(c)];
-    if (e.plain > 0) worst = std::max(worst, share * e.plain / e.weighed);
+    if (e.plain > 0) worst = std::max(worst, e.weighed > 0 ? share * e.plain / e.weighed : HUGE_VAL);
   }
   return worst;
+}
+// Whether what underflows on the way to X, at most the least number in each step, cannot be seen in it.
+template <class T>
+bool above_underflow(std::int64_t n, double rcond, double amplification) {
+  constexpr double least = std::numeric_limits<typename kernels::RealOf<T>::type>::denorm_min();
+  return amplification <= 1 || amplification * (static_cast<double>(n) * least) <= kGoodEnough * rcond;
 }
 
 // X += A⁻¹(B − A X) (Wilkinson 1963; Demmel et al. 2006), X n × columns. A column whose correction is at most half
 // the last one (the first: at most half of X) goes on; the error left is what the next one would be.
 // `weights`: exponents of the factors with which elements count in the error; empty: all alike. `shares`: as above.
 // residual(r, sizes): R = B − A X row-major, and |B| + |A||X| unless sizes is null. apply(R): R ← A⁻¹ R.
-// magnify(v): v ← |A⁻¹| v, n × columns, of numbers that are not negative; false: that costs too much.
-template <class T, class Residual, class Apply, class Magnify>
+template <class T, class Residual, class Apply>
 Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, const std::vector<int>& weights,
-               const std::vector<double>& shares, Residual&& residual, Apply&& apply, Magnify&& magnify) {
+               const std::vector<double>& shares, Residual&& residual, Apply&& apply) {
   using Real = typename kernels::RealOf<T>::type;
   constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
   constexpr int kRounds = 12;
@@ -165,24 +170,10 @@ Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, 
     }
   }
   // The last digit of the largest element comes back in every correction, and with its error in the others.
-  std::vector<double> hidden(k, 0);
   for (std::size_t c = 0; c < k && !weights.empty(); ++c) {
     const Extents e = extents<T>(n, x, static_cast<std::int64_t>(c), weighed);
-    hidden[c] = 4 * u * std::max(rate[c], u) * quotient(share(c) * e.plain, e.weighed);
+    error[c] = std::max(error[c], 4 * u * std::max(rate[c], u) * quotient(share(c) * e.plain, e.weighed));
   }
-  if (std::any_of(hidden.begin(), hidden.end(), [](double h) { return h > kGoodEnough; })) {
-    residual(r.data(), sizes.data());
-    std::vector<double> rest(k * static_cast<std::size_t>(n));
-    for (std::size_t e = 0; e < rest.size(); ++e)
-      rest[e] = 4 * u * (size_of_number(r.data()[e]) + u * static_cast<double>(sizes.data()[e]));
-    if (magnify(rest))
-      for (std::size_t c = 0; c < k; ++c) {
-        const auto column = static_cast<std::int64_t>(c);
-        hidden[c] = quotient(extents<double>(n, {rest.data(), columns, 1}, column, weighed).weighed,
-                             extents<T>(n, x, column, weighed).weighed);
-      }
-  }
-  for (std::size_t c = 0; c < k; ++c) error[c] = std::max(error[c], hidden[c]);
   out.error = k ? std::min(1.0, *std::max_element(error.begin(), error.end())) : u;
   return out;
 }

@@ -51,10 +51,8 @@ class Solver {
     if (kept_.adjoint() && (o_.high || o_.certify || surprising))
       turned = Dense<T>(p_.n, p_.n, matrix.transposed().conjugated());
     const kernels::View<T> a = turned.data.empty() ? matrix : std::as_const(turned).view();
-    if (o_.high)
-      finish_in_quad(a, member, x, v);
-    else if (surprising)
-      confirm_in_quad(a, member, x, v);
+    // A good condition after scaling, but scales that make errors count: 113 bits decide.
+    if (o_.high || surprising) finish_in_quad(a, member, x, v);
     if (v.status < Status::singular) {
       if (o_.certify) certify(a, member, x, v);
       return v;
@@ -72,48 +70,25 @@ class Solver {
   void finish_in_quad(kernels::View<T> a, std::int64_t member, kernels::MutableView<T> x, Verdict& v) const {
     if (p_.n > kQuadLargest || v.status == Status::nonfinite_input || v.exactly_singular) return;
     if (v.status != Status::singular && v.forward_error <= 2 * System<T>::u) return;
-    if (kept_ && !kept_.adjoint()) return finish_by(kept_.quad(member), member, x, v);
-    finish_by(QuadLu<T>(p_.n, a), member, x, v);
+    if (kept_ && !kept_.adjoint()) return finish_by(kept_.quad(member), a, member, x, v);
+    finish_by(QuadLu<T>(p_.n, a), a, member, x, v);
   }
-  void finish_by(const QuadLu<T>& lu, std::int64_t member, kernels::MutableView<T> x, Verdict& v) const {
-    if (lu.zero_pivot()) return;
-    restore(member, x.data);
-    lu.solve(p_.k, x);
+  void finish_by(const QuadLu<T>& lu, kernels::View<T> a, std::int64_t member, kernels::MutableView<T> x,
+                 Verdict& v) const {
+    // Scaling by the answer eliminates anew for every column.
+    constexpr double kWork = 2e7;
+    const bool cheap = std::pow(static_cast<double>(p_.n), 3) * static_cast<double>(p_.k) <= kWork;
+    kernels::Buffer<T> answer(std::max<std::int64_t>(p_.n * p_.k, 1));
+    restore(member, answer.data());
+    double error = 0;
+    for (std::int64_t j = 0; j < p_.k && error < 1; ++j)
+      error = std::max(error, quad_solve<T>(lu, a, answer.data() + j, p_.k, cheap ? 6 : 0,
+                                            [&](std::int64_t i) { return is_zero(a, member, i, j); }));
+    if (error >= 1) return;
+    std::copy_n(answer.data(), p_.n * p_.k, x.data);
     v.method = Method::quad_lu;
-    v.rcond = lu.rcond();
-    conclude<T>(v, std::min(1.0, System<T>::u + lu.error()), o_.min_digits, 4 * kQuadRoundOff);
-  }
-
-  // Of a matrix with a good condition after scaling, whose scales make errors count: an answer with which 113-bit
-  // elimination agrees, all of whose roundings differ, is right. Where they do not, the element may be exactly 0.
-  void confirm_in_quad(kernels::View<T> a, std::int64_t member, kernels::MutableView<T> x, Verdict& v) const {
-    const QuadLu<T> lu(p_.n, a);
-    if (lu.zero_pivot()) return;
-    kernels::Buffer<T> again(std::max<std::int64_t>(p_.n * p_.k, 1));
-    restore(member, again.data());
-    lu.solve(p_.k, {again.data(), p_.k, 1});
-    double worst = System<T>::u;
-    for (std::int64_t j = 0; j < p_.k; ++j) {
-      const auto first = [&](std::int64_t i) { return x.data[i * x.rows + j * x.columns]; };
-      const auto second = [&](std::int64_t i) -> T& { return again.data()[i * p_.k + j]; };
-      const auto largest = [&] {
-        double most = 0;
-        for (std::int64_t i = 0; i < p_.n; ++i) most = std::max(most, size_of_number(second(i)));
-        return most;
-      };
-      for (std::int64_t i = 0; i < p_.n; ++i) {
-        if (first(i) == second(i)) continue;
-        const double off = size_of_number(first(i) - second(i));
-        if (off > kGoodEnough * largest() && is_zero(a, member, i, j)) second(i) = T(0);
-      }
-      for (std::int64_t i = 0; i < p_.n; ++i)
-        if (second(i) != T(0) && first(i) != second(i))
-          worst = std::max(worst, size_of_number(first(i) - second(i)) / largest());
-    }
-    if (!(worst <= kGoodEnough)) return;
-    std::copy_n(again.data(), p_.n * p_.k, x.data);
-    v.method = Method::quad_lu;
-    conclude<T>(v, worst, o_.min_digits);
+    v.rcond = std::max(v.rcond, lu.rcond());
+    conclude<T>(v, std::min(1.0, System<T>::u + error), o_.min_digits, 4 * kQuadRoundOff);
   }
 
   // Whether x_ij is exactly 0: by Cramer's rule, if A with b_j for its column i is singular.
@@ -132,10 +107,11 @@ class Solver {
     kernels::Buffer<T> b(std::max<std::int64_t>(p_.n * p_.k, 1));
     restore(member, b.data());
     const auto error = certified_error<T>(p_.n, p_.k, a, {b.data(), p_.k, 1}, x);
-    if (!error) return;
+    if (!error || digits_of(*error, System<T>::u) < 1) return;
     v.certified = true;
     v.forward_error = *error;
     v.digits = digits_of(*error, System<T>::u);
+    v.status = status_of(v.digits, o_.min_digits, System<T>::u);
   }
 
   // The right-hand side into X.

@@ -160,7 +160,7 @@ Verdict sylvester(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
           kernels::residual<T>(m, m + n, n, {wide.data(), m + n, 1}, {tall.data(), n, 1}, {}, {c.data(), n, 1}, r,
                                sizes);
         },
-        [&](kernels::MutableView<T> r) { op.apply(r.data); }, [](std::vector<double>&) { return false; });
+        [&](kernels::MutableView<T> r) { op.apply(r.data); });
     v.backward_error = refined.backward_error;
     conclude<T>(v, refined.error, options.min_digits);
   }

@@ -81,7 +81,6 @@ class System {
   void substitute(std::int64_t columns, kernels::MutableView<T> x, bool adjoint) const;
   template <class Substitute>
   Verdict answer(std::int64_t columns, kernels::MutableView<T> x, bool adjoint, const Substitute& substituted) const;
-  bool magnify(std::int64_t columns, bool adjoint, std::vector<double>& v) const;
   void improve(std::int64_t columns, bool cheap, bool adjoint, kernels::View<T> b, kernels::MutableView<T> x,
                Verdict& v) const;
 

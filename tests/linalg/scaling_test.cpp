@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "long_tests.hpp"
 #include "rationals.hpp"
 #include "tensors.hpp"
 
@@ -81,6 +82,42 @@ TEST(Inverse, OfAMatrixWithUnitsFarApartIsRightOrTold) {
     }
   }
   EXPECT_GT(right, 2 * kTries * 98 / 100);
+}
+
+// Elements with exponents of their own: no scaling makes such a matrix even, and heavy elements of the answer are
+// far smaller than the rounding of others before they are scaled back.
+TEST(Solve, OfElementsWithExponentsOfTheirOwnIsRight) {
+  std::mt19937 g(21);
+  std::uniform_real_distribution<double> mantissa(1, 2);
+  const int tries = long_tests() ? 40000 : 2000;
+  for (const bool high : {false, true}) {
+    int right = 0, singular = 0;
+    for (int t = 0; t < tries; ++t) {
+      const std::int64_t n = 2 + t % 5;
+      const auto number = [&] {
+        return std::ldexp(g() % 2 ? mantissa(g) : -mantissa(g), static_cast<int>(g() % 600) - 500);
+      };
+      std::vector<double> m(static_cast<std::size_t>(n * n)), b(static_cast<std::size_t>(n));
+      for (double& v : m) v = t % 3 == 0 && g() % 4 == 0 ? 0 : number();
+      for (double& v : b) v = number();
+      const auto [x, d] = linalg::diagnosed::solve(Tensor::from(m, {n, n}), Tensor::from(b, {n}),
+                                                   {.accuracy = high ? "high" : "normal"});
+      rationals::Matrix A(n, n), B(n, 1), X(n, 1);
+      rationals::fill(A, n, n, m.data(), n, 1);
+      rationals::fill(B, n, 1, b.data(), 1, 1);
+      singular += d[0].exactly_singular;
+      if (d[0].status != Status::ok) continue;
+      ASSERT_TRUE(X.solve(A, B)) << t;
+      double error = 0, largest = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        error = std::max(error, std::fabs((X.get(i, 0) - Rational(x.at(i).item<double>())).value()));
+        largest = std::max(largest, std::fabs(X.get(i, 0).value()));
+      }
+      EXPECT_LE(error, 1e-6 * largest) << t;
+      ++right;
+    }
+    EXPECT_GE(right + singular, tries * 999 / 1000);  // the rest is told
+  }
 }
 
 TEST(Bands, ThatAreOnlyBadlyScaledAreSolved) {
