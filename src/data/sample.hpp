@@ -13,7 +13,7 @@ namespace wp::data {
 
 class Sample {
  public:
-  static constexpr std::size_t kMost = 1 << 14;
+  static constexpr std::size_t kMost = 1 << 12;
   using Taken = std::vector<std::pair<std::int64_t, double>>;  // place and value
   // What the tile has of the sample of all elements up to its end.
   static Taken look(const Tile& t);
