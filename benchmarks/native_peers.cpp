@@ -1,5 +1,5 @@
-// What C++ programs do with stacks of small matrices: Eigen with sizes known at compile time, and LAPACK, matrix by
-// matrix. The protocol of worker.cpp: op dtype shape checks milliseconds → nanoseconds per call.
+// What C++ programs do with stacks of small matrices: Eigen, and LAPACK, matrix by matrix. The protocol of
+// worker.cpp: op dtype shape checks milliseconds → nanoseconds per call.
 #include <Eigen/Dense>
 #include <algorithm>
 #include <chrono>
@@ -46,17 +46,19 @@ Run eigen(const std::string& op, Stack<T>& s) {
   const auto each = [&s](auto f) -> Run {
     return [&s, f](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const Eigen::Map<const Matrix> a(s.a.data() + i * N * N);
-        Eigen::Map<Matrix> x(s.x.data() + i * N * N), y(s.y.data() + i * N * N);
-        Eigen::Map<Vector> w(s.values.data() + i * N);
-        f(a, x, y, w, s.b.data() + i * N);
+        const std::int64_t n = s.n;
+        const Eigen::Map<const Matrix> a(s.a.data() + i * n * n, n, n);
+        Eigen::Map<Matrix> x(s.x.data() + i * n * n, n, n), y(s.y.data() + i * n * n, n, n);
+        Eigen::Map<Vector> w(s.values.data() + i * n, n);
+        f(a, x, y, w, s.b.data() + i * n);
       }
     };
   };
   if (op == "inv") return each([](auto& a, auto& x, auto&, auto&, const T*) { x = a.inverse(); });
   if (op == "solve")
-    return each(
-        [](auto& a, auto&, auto&, auto& w, const T* b) { w = a.partialPivLu().solve(Eigen::Map<const Vector>(b)); });
+    return each([](auto& a, auto&, auto&, auto& w, const T* b) {
+      w = a.partialPivLu().solve(Eigen::Map<const Vector>(b, a.rows()));
+    });
   if (op == "det") return each([](auto& a, auto&, auto&, auto& w, const T*) { w[0] = a.determinant(); });
   if (op == "cholesky") return each([](auto& a, auto& x, auto&, auto&, const T*) { x = a.llt().matrixL(); });
   if (op == "qr")
@@ -135,17 +137,17 @@ WP_PICK(getrf) WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PIC
   };
 }
 
+// In double, with sizes known at compile time up to 8: all of them would take ten minutes to compile.
 template <class T>
 Run eigen_of(const std::string& op, Stack<T>& s) {
-  switch (s.n) {
-    case 2: return eigen<T, 2>(op, s);
-    case 3: return eigen<T, 3>(op, s);
-    case 4: return eigen<T, 4>(op, s);
-    case 8: return eigen<T, 8>(op, s);
-    case 16: return eigen<T, 16>(op, s);
-    case 32: return eigen<T, 32>(op, s);
-    default: return {};
-  }
+  if constexpr (std::is_same_v<T, double>) switch (s.n) {
+      case 2: return eigen<T, 2>(op, s);
+      case 3: return eigen<T, 3>(op, s);
+      case 4: return eigen<T, 4>(op, s);
+      case 8: return eigen<T, 8>(op, s);
+      default: return eigen<T, Eigen::Dynamic>(op, s);
+    }
+  return {};
 }
 
 template <class T>

@@ -1,11 +1,13 @@
 #include "kernels/batched/block.inl"
 #include "kernels/batched/symmetric.inl"
 
-// L in the place of the lower triangle, zeros above. Where is A positive definite beyond doubt?
-template <class S>
-[[gnu::noinline]] M factor_block(S n, V* a, V& rcond) {
+// L of the symmetric part of A in its lower triangle, zeros above. Where is that positive definite beyond doubt?
+template <class T, class S>
+[[gnu::noinline]] M factor_block(S n, V* a, Reads reads, V& rcond, M& symmetric) {
+  const Mirrored found = mirror<T>(n, a, reads);
+  symmetric = found.symmetric;
   V least = V{} + HUGE_VAL, most = V{}, all = V{};
-  M good = ~M{};
+  M good = found.finite;
   steps<S>(
       0, n, WP_EACH(k) {
         V* const row = a + k * n;
@@ -41,15 +43,15 @@ void cholesky(int n, Source<T> a, Reads reads, bool upper, Range range, T* to, M
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
       load<T>(n, n, a, first, have, m);
-      const Mirrored found = mirror<T>(size, m, reads);
       V rcond;
-      const M good = found.finite & factor_block(size, m, rcond);
+      M symmetric;
+      const M good = factor_block<T>(size, m, reads, rcond, symmetric);
       if (upper)
         for (int i = 0; i < n; ++i)
           for (int j = 0; j < n; ++j) turned[j * n + i] = m[i * n + j];
       store<T>(n * n, upper ? turned : m, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);
-      mark(good, found.symmetric, first, have, marks.redo);
+      mark(good, symmetric, first, have, marks.redo);
     });
   });
 }
