@@ -112,14 +112,18 @@ WP_PACK void put_line(T* p, V v) {
   *reinterpret_cast<typename Line<T>::type*>(p) = __builtin_convertvector(v, Numbers);
 }
 
+// Number e of all members, made in a register: parts that are stored one by one cannot be loaded at once.
+template <class T, int... l>
+WP_PACK V number_of_all(const T* const* from, int e, std::integer_sequence<int, l...>) {
+  return V{static_cast<double>(from[l][e])...};
+}
+
 // `count` numbers that follow each other in every member: to[e] gets number e of all. What is left beyond a multiple
 // of W is read again with its neighbours.
 template <class T>
 WP_PACK void gather(const T* const* from, int count, V* to) {
   if (count < W) {
-    for (int e = 0; e < count; ++e)
-#pragma GCC unroll 8
-      for (int l = 0; l < W; ++l) to[e][l] = static_cast<double>(from[l][e]);
+    for (int e = 0; e < count; ++e) to[e] = number_of_all<T>(from, e, std::make_integer_sequence<int, W>{});
     return;
   }
   for (int e = 0; e < count; e += W) {

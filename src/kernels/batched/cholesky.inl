@@ -6,8 +6,9 @@ template <class T, class S>
 [[gnu::noinline]] M factor_block(S n, V* a, Reads reads, V& rcond, M& symmetric) {
   const Mirrored found = mirror<T>(n, a, reads);
   symmetric = found.symmetric;
-  V least = V{} + HUGE_VAL, most = V{}, all = V{};
-  M good = found.finite;
+  // Shares of the diagonal that are left, as fractions: dividing would take longer than all else.
+  V least = V{} + 1.0, of_least = least, most = V{}, of_most = least, all = V{};
+  M good = found.finite & (found.largest >= 0x1p-200) & (found.largest <= 0x1p200);
   steps<S>(
       0, n, WP_EACH(k) {
         V* const row = a + k * n;
@@ -15,10 +16,14 @@ template <class T, class S>
         V rest = whole;
         each<S>(
             0, k, WP_EACH(j) { rest = less(row[j], row[j], rest); });
-        const V share = rest / whole, root = square_root(rest), inverse = 1.0 / root;
-        good &= rest > 0;
-        least = share < least ? share : least;
-        most = larger(share, most);
+        good &= rest >= 0x1p-500;
+        V root;
+        const V inverse = inverse_root(good ? rest : V{} + 1.0, root);
+        const M smaller = rest * of_least<least * whole, greater = rest * of_most> most * whole;
+        least = smaller ? rest : least;
+        of_least = smaller ? whole : of_least;
+        most = greater ? rest : most;
+        of_most = greater ? whole : of_most;
         row[k] = root;
         steps<S>(
             k + 1, n, WP_EACH(i) {
@@ -32,7 +37,7 @@ template <class T, class S>
             });
         all += root;
       });
-  rcond = least / most;
+  rcond = least * of_most / (of_least * most);
   return good & (rcond >= 4e3 * n * kUnitOfDouble) & (0.0 * all == 0.0);
 }
 

@@ -1,5 +1,13 @@
 #include "kernels/batched/solve.inl"
 
+// v as a mantissa in ±[1, 2), returned, and a power of two. v ≠ 0 is a normal number.
+WP_PACK V mantissa_of(V v, M& power) {
+  using Bits = simd::Format<double>;
+  const M pattern = bits<double>(v);
+  power += ((pattern & Bits::magnitude) >> Bits::mantissa) - Bits::bias;
+  return std::bit_cast<V>((pattern & (Bits::mantissa_bits | ~Bits::magnitude)) | Bits::one_bits);
+}
+
 // Mantissa and exponent of the product of the diagonal of U.
 template <class S>
 [[gnu::noinline]] M determinant_block(S n, V* a, V* room, V& mantissa, V& exponent) {
@@ -8,18 +16,36 @@ template <class S>
   eliminate(n, a, e);
   V rcond;
   const M good = sure(n, a, e, by_rows, by_columns, room, n, rcond);
-  using Bits = simd::Format<double>;
   mantissa = V{} + 1.0;
   M power = M{};
   steps<S>(
       0, n, WP_EACH(k) {
-        const M pattern = bits<double>(e.diagonal[k]);
-        power += ((pattern & Bits::magnitude) >> Bits::mantissa) - Bits::bias;
-        const V part = std::bit_cast<V>((pattern & (Bits::mantissa_bits | ~Bits::magnitude)) | Bits::one_bits);
+        const V part = mantissa_of(e.diagonal[k], power);
         mantissa *= e.pivots[k] == k ? part : -part;
       });
   exponent = __builtin_convertvector(power, V);
   return good;
+}
+// From minors, and in lanes where they cancel by elimination.
+template <class S>
+WP_PACK M determinant_lanes(S n, V* a, V* room, V& mantissa, V& exponent) {
+  if constexpr (by_minors<S>) {
+    constexpr double kCancelled = 0x1p-10;
+    V terms;
+    const V det = determinant_of(n, a, terms), size = magnitude(det);
+    const M good = (size >= kCancelled * terms) & (size >= 0x1p-900) & (size <= 0x1p900);
+    M power = M{};
+    mantissa = mantissa_of(det, power);
+    exponent = __builtin_convertvector(power, V);
+    if (!any(~good)) return good;
+    V other_mantissa, other_exponent;
+    const M otherwise = determinant_block(n, a, room, other_mantissa, other_exponent);
+    mantissa = good ? mantissa : other_mantissa;
+    exponent = good ? exponent : other_exponent;
+    return good | otherwise;
+  } else {
+    return determinant_block(n, a, room, mantissa, exponent);
+  }
 }
 
 template <class T>
@@ -30,7 +56,7 @@ void determinant(int n, Source<T> a, Range range, T* value, T* log, Marks marks)
     blocks(range, [&](std::int64_t first, int have) {
       load<T>(n, n, a, first, have, m);
       V mantissa, exponent;
-      M good = determinant_block(size, m, other, mantissa, exponent);
+      M good = determinant_lanes(size, m, other, mantissa, exponent);
       if (log) {
         constexpr double ln2 = 0.693147180559945309417;
         store_one<T>(fma(exponent, V{} + ln2, log_normal<double>(magnitude(mantissa), V{})), first, have, log);

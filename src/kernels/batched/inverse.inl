@@ -1,4 +1,5 @@
 #include "kernels/batched/lu.inl"
+#include "kernels/batched/minors.inl"
 
 // Where a equals its transpose, and where there is nothing above or below its diagonal: its inverse is like it.
 struct Form {
@@ -33,19 +34,41 @@ template <class S>
     }
 }
 
+// A⁻¹ into x by elimination in a; the largest element of U.
+template <class S>
+[[gnu::noinline]] V invert_by_elimination(S n, V* a, V* x) {
+  Elimination<S> e;
+  eliminate(n, a, e);
+  invert(n, a, e, x);
+  return e.largest;
+}
+// By minors, and in lanes where these are not good enough by elimination.
+template <class S>
+WP_PACK V invert_lanes(S n, V* a, V norm, V* x) {
+  if constexpr (by_minors<S>) {
+    V rest[S::most * S::most];
+    const M good = invert_by_minors(n, a, norm, x, rest);
+    correct_inverse(n, rest, x);
+    if (!any(~good)) return V{};
+    const V largest = invert_by_elimination(n, a, rest);
+    for (int e = 0; e < n * n; ++e) x[e] = good ? x[e] : rest[e];
+    return good ? V{} : largest;
+  } else {
+    return invert_by_elimination(n, a, x);
+  }
+}
+
 // A⁻¹ into x; rcond and the largest column sum of x. Where nine digits are right?
 template <class S>
 [[gnu::noinline]] M invert_block(S n, V* a, V* x, V& rcond, V& size) {
   const LineSums before = column_sums(n, a);
   const Form form = form_of(n, a);
-  Elimination<S> e;
-  eliminate(n, a, e);
-  invert(n, a, e, x);
+  const V largest = invert_lanes(n, a, before.most, x);
   const LineSums after = column_sums(n, x);
   rcond = rcond_of(before, after);
   size = after.most;
   if (any(form.symmetric | form.lower | form.upper)) restore(n, form, x);
-  return trusted(n, rcond, before.most, e.largest);
+  return trusted(n, rcond, before.most, largest);
 }
 
 template <class T>

@@ -174,3 +174,5 @@ template <class T>
 }
 // Below it, uneven lines may be the reason.
 inline constexpr double kSurelyWell = 0x1p-17;
+// Corrections so small that the next one would be below the last digit.
+inline constexpr double kOneIsEnough = 0x1p-27;

@@ -1,4 +1,5 @@
 #include "kernels/batched/lu.inl"
+#include "kernels/batched/minors.inl"
 
 // 1/(‖A‖₁‖A⁻¹‖₁) from the factors, by computing A⁻¹.
 template <class S>
@@ -68,36 +69,34 @@ WP_PACK void residual(S n, int columns, const V* a, const V* b, const V* x, V* r
       });
 }
 
-// Corrections so small that the next one would be below the last digit.
-inline constexpr double kOneIsEnough = 0x1p-27;
-
-// X += A⁻¹(B − A X), and the sum of the sizes of its elements. Where is that the last digit?
+// X += D, and the sum of the sizes of its elements. Where is that the last digit?
 template <class S>
-WP_PACK M correct(S n, int columns, const V* a, const V* factors, const Elimination<S>& e, const V* b, V* x, V* room,
-                  V& all) {
-  residual(n, columns, a, b, x, room);
-  permute(n, columns, e, room);
-  columns == 1 ? substitute(n, Fixed<1>{}, factors, room) : substitute(n, Sized{columns}, factors, room);
+WP_PACK M corrected(S n, int columns, const V* d, V* x, V& all) {
   V worst = V{};  // beyond what is small enough
   all = V{};
   for (int c = 0; c < columns; ++c) {
     V size = V{}, change = V{};
     each<S>(
         0, n, WP_EACH(i) {
-          const V d = room[i * columns + c];
+          const V by = d[i * columns + c];
           V& to = x[i * columns + c];
-          to += d;
+          to += by;
           size = larger(magnitude(to), size);
-          change = larger(magnitude(d), change);
+          change = larger(magnitude(by), change);
           all += magnitude(to);
         });
     worst = larger(change - kOneIsEnough * size, worst);
   }
   return worst + 0.0 * all == 0.0;
 }
+WP_PACK V sum_of_sizes(int count, const V* x) {
+  V all = V{};
+  for (int i = 0; i < count; ++i) all += magnitude(x[i]);
+  return all;
+}
 
 struct SolveRoom {
-  V *a, *factors, *b, *x, *room;
+  V *a, *factors, *b, *x, *kept, *room;
 };
 template <class S>
 [[gnu::noinline]] M solve_block(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
@@ -106,31 +105,89 @@ template <class S>
   const LineSums by_rows = row_sums(n, r.a), by_columns = column_sums(n, r.a);
   Elimination<S> e;
   eliminate(n, r.factors, e);
-  M good = sure(n, r.factors, e, by_rows, by_columns, r.room, 1, rcond);
-  permute(n, columns, e, r.x);
-  columns == 1 ? substitute(n, Fixed<1>{}, r.factors, r.x) : substitute(n, Sized{columns}, r.factors, r.x);
-  if (refined) return good & correct(n, columns, r.a, r.factors, e, r.b, r.x, r.room, all);
-  all = V{};
-  for (int i = 0; i < n * columns; ++i) all += magnitude(r.x[i]);
+  const M good = sure(n, r.factors, e, by_rows, by_columns, r.room, 1, rcond);
+  const auto apply = [&](V* x) {
+    permute(n, columns, e, x);
+    columns == 1 ? substitute(n, Fixed<1>{}, r.factors, x) : substitute(n, Sized{columns}, r.factors, x);
+  };
+  apply(r.x);
+  if (refined) {
+    residual(n, columns, r.a, r.b, r.x, r.room);
+    apply(r.room);
+    return good & corrected(n, columns, r.room, r.x, all);
+  }
+  all = sum_of_sizes(n * columns, r.x);
   return good & (0.0 * all == 0.0);
+}
+
+// X = M Y.
+template <class S>
+WP_PACK void multiply(S n, int columns, const V* m, const V* y, V* x) {
+  for (int c = 0; c < columns; ++c)
+    each<S>(
+        0, n, WP_EACH(i) {
+          V sum = m[i * n] * y[c];
+          each<S>(
+              1, n, WP_EACH(k) { sum = fma(m[i * n + k], y[k * columns + c], sum); });
+          x[i * columns + c] = sum;
+        });
+}
+
+// The same by the inverse from minors.
+template <class S>
+[[gnu::noinline]] M solve_by_minors(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
+  V inverse[S::most * S::most], rest[S::most * S::most];
+  const LineSums before = column_sums(n, r.a);
+  M good = invert_by_minors(n, r.a, before.most, inverse, rest);
+  if (!refined) correct_inverse(n, rest, inverse);
+  rcond = rcond_of(before, column_sums(n, inverse));
+  good &= trusted(n, rcond, before.most, V{});
+  multiply(n, columns, inverse, r.b, r.x);
+  if (refined) {
+    residual(n, columns, r.a, r.b, r.x, r.room);
+    V* const change = r.room + n * columns;
+    multiply(n, columns, inverse, r.room, change);
+    return good & corrected(n, columns, change, r.x, all);
+  }
+  all = sum_of_sizes(n * columns, r.x);
+  return good & (0.0 * all == 0.0);
+}
+
+// By minors, and in lanes where these are not good enough by elimination.
+template <class S>
+WP_PACK M solve_lanes(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
+  if constexpr (by_minors<S>) {
+    const M good = solve_by_minors(n, columns, r, refined, rcond, all);
+    if (!any(~good)) return good;
+    for (int e = 0; e < n * columns; ++e) r.kept[e] = r.x[e];
+    V other_rcond, other_all;
+    const M otherwise = solve_block(n, columns, r, refined, other_rcond, other_all);
+    for (int e = 0; e < n * columns; ++e) r.x[e] = good ? r.kept[e] : r.x[e];
+    rcond = good ? rcond : other_rcond;
+    all = good ? all : other_all;
+    return good | otherwise;
+  } else {
+    return solve_block(n, columns, r, refined, rcond, all);
+  }
 }
 
 template <class T>
 void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, bool refined, Marks marks) {
-  const int wide = std::max(n, columns);
-  Registers room(2 * n * n + 2 * n * columns + n * wide);
+  const int wide = std::max(n, 2 * columns);
+  Registers room(2 * n * n + 3 * n * columns + n * wide);
   SolveRoom r{};
   r.a = room.take(n * n);
   r.factors = room.take(n * n);
   r.b = room.take(n * columns);
   r.x = room.take(n * columns);
+  r.kept = room.take(n * columns);
   r.room = room.take(n * wide);
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
       load<T>(n, n, a, first, have, r.a);
       load<T>(n, columns, b, first, have, r.b);
       V rcond, all;
-      M good = solve_block(size, columns, r, refined, rcond, all);
+      M good = solve_lanes(size, columns, r, refined, rcond, all);
       good &= in_range<T>(all);
       if (any(good & (rcond < kSurelyWell))) good &= ~(uneven<T>(n, a, first, have, r.a) & (rcond < kSurelyWell));
       store<T>(n * columns, r.x, first, have, to);

@@ -15,9 +15,8 @@ WP_PACK M make_orthogonal(S n, int m, int p, int q, V* b, V* v, V* size, V least
   if (!any(here)) return here;
   const V zeta = (y - x) / (2.0 * along), root = square_root(fma(zeta, zeta, V{} + 1.0));
   const V tangent = 1.0 / (zeta + with_sign<double>(root, zeta));
-  const V length = square_root(fma(tangent, tangent, V{} + 1.0));
   V s, c;
-  rotation(tangent, V{} + 1.0, length, s, c);
+  rotation(tangent, V{} + 1.0, s, c);
   s = here ? s : V{};
   c = here ? c : V{} + 1.0;
   const auto turn = [&](V & left, V & right) __attribute__((always_inline)) {

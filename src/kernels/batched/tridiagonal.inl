@@ -66,15 +66,19 @@ WP_PACK void transpose_square(int n, V* a) {
     for (int j = 0; j < i; ++j) std::swap(a[i * n + j], a[j * n + i]);
 }
 
-// s = f/r, c = g/r with s² + c² = 1 to the last digit; s = 0 and c = 1 for r = 0.
-WP_PACK void rotation(V f, V g, V r, V& s, V& c) {
-  const M none = r == 0.0;
-  const V inverse = 1.0 / r;
+// r = √(f² + g²), returned, s = f/r and c = g/r, s² + c² = 1 to the last digit; s = 0 and c = 1 where r is nothing
+// beside 1.
+WP_PACK V rotation(V f, V g, V& s, V& c) {
+  const V square = fma(f, f, g * g);
+  const M none = square < 0x1p-1000;
+  V r;
+  const V inverse = inverse_root(none ? V{} + 1.0 : square, r);
   s = none ? V{} : f * inverse;
   c = none ? V{} + 1.0 : g * inverse;
   const V half = 0.5 * less(c, c, less(s, s, V{} + 1.0));
   s = fma(s, half, s);
   c = fma(c, half, c);
+  return none ? V{} : r;
 }
 
 // One step of implicit QL on rows l … m of each active lane (m by lane), with the rotations applied to the rows of z.
@@ -88,9 +92,9 @@ WP_PACK void ql_step(S n, int rows, int l, M m, M active, Tridiagonal& t, V* z) 
     const M first = m == i + 1, here = active & (m > i);
     if (!any(here)) continue;
     g = first ? d[i + 1] - shift : g;
-    const V f = s * e[i], b = c * e[i], r = square_root(fma(f, f, g * g));
+    const V f = s * e[i], b = c * e[i];
     V sine, cosine;
-    rotation(f, g, r, sine, cosine);
+    const V r = rotation(f, g, sine, cosine);
     e[i + 1] = here & (m != i + 1) ? r : e[i + 1];
     g = d[i + 1] - p;
     const V q = fma(d[i] - g, sine, 2.0 * cosine * b), moved = sine * q;
