@@ -73,6 +73,17 @@ WP_PACK M in_range(V size) {
   return size <= static_cast<double>(std::numeric_limits<T>::max());
 }
 
+// 2^−e with 2^(e − 1) ≤ largest < 2^e, and 2^e; for sizes whose powers of two are normal numbers.
+struct PowerOfTwo {
+  V down, up;
+};
+WP_PACK PowerOfTwo power_of(V largest) {
+  using Bits = simd::Format<double>;
+  const M exponent = (bits<double>(largest) >> Bits::mantissa) - Bits::bias + 1;
+  return {power_of_two<double>(-exponent), power_of_two<double>(exponent)};
+}
+inline constexpr double kFarBelow = 0x1p-1000, kFarAbove = 0x1p1000;
+
 // ---- members to lanes and back ------------------------------------------------------------------------------------
 template <int... k>
 WP_PACK V low_halves(V a, V b, std::integer_sequence<int, k...>) {

@@ -31,13 +31,16 @@ template <class S>
 WP_PACK M determinant_lanes(S n, V* a, V* room, V& mantissa, V& exponent) {
   if constexpr (by_minors<S>) {
     constexpr double kCancelled = 0x1p-10;
-    V terms;
+    V terms, down = V{} + 1.0, norm = column_sums(n, a).most;
+    const bool moved = brought_near(n * n, norm, a, down);
     const V det = determinant_of(n, a, terms), size = magnitude(det);
-    const M good = (size >= kCancelled * terms) & (size >= 0x1p-900) & (size <= 0x1p900);
-    M power = M{};
+    const M good = moderate(norm) & (size >= kCancelled * terms) & (size >= 0x1p-1000);
+    M power = M{}, back = M{};
     mantissa = mantissa_of(det, power);
-    exponent = __builtin_convertvector(power, V);
+    if (moved) mantissa_of(down, back);
+    exponent = __builtin_convertvector(power - static_cast<int>(n) * back, V);
     if (!any(~good)) return good;
+    for (int e = 0; moved && e < n * n; ++e) a[e] /= down;
     V other_mantissa, other_exponent;
     const M otherwise = determinant_block(n, a, room, other_mantissa, other_exponent);
     mantissa = good ? mantissa : other_mantissa;

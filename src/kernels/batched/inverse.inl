@@ -46,13 +46,17 @@ template <class S>
 template <class S>
 WP_PACK V invert_lanes(S n, V* a, V norm, V* x) {
   if constexpr (by_minors<S>) {
-    V rest[S::most * S::most];
+    V rest[S::most * S::most], down, largest = V{};
+    const bool moved = brought_near(n * n, norm, a, down);
     const M good = invert_by_minors(n, a, norm, x, rest);
     correct_inverse(n, rest, x);
-    if (!any(~good)) return V{};
-    const V largest = invert_by_elimination(n, a, rest);
-    for (int e = 0; e < n * n; ++e) x[e] = good ? x[e] : rest[e];
-    return good ? V{} : largest;
+    if (any(~good)) {
+      largest = invert_by_elimination(n, a, rest);
+      largest = good ? V{} : moved ? largest / down : largest;
+      for (int e = 0; e < n * n; ++e) x[e] = good ? x[e] : rest[e];
+    }
+    for (int e = 0; moved && e < n * n; ++e) x[e] *= down;
+    return largest;
   } else {
     return invert_by_elimination(n, a, x);
   }

@@ -58,9 +58,19 @@ WP_PACK V adjugate(Fixed<4>, const V* a, V* x) {
 template <class S>
 inline constexpr bool by_minors = S::fixed&& S::most >= 2 && S::most <= 4;
 
-// Where no product of four elements is near the ends of double.
+// Where products of four elements stay far from the ends of double.
 WP_PACK M moderate(V norm) {
   return (norm >= 0x1p-200) & (norm <= 0x1p200);
+}
+// Whether lanes are not, and have been multiplied by the powers of two `down`, with their norms. Bits do not depend
+// on it.
+WP_PACK bool brought_near(int count, V& norm, V* a, V& down) {
+  if (!any(~moderate(norm))) return false;
+  const M possible = (norm >= kFarBelow) & (norm <= kFarAbove);
+  down = possible ? power_of(possible ? norm : V{} + 1.0).down : V{} + 1.0;
+  for (int e = 0; e < count; ++e) a[e] *= down;
+  norm *= down;
+  return true;
 }
 
 // X = A⁻¹ from minors and R = I − A X. Where is |R| so small that X(I + R) is right to the last digits?

@@ -1,16 +1,5 @@
-// Included once per instruction set: exact scales and Householder's reflections.
+// Included once per instruction set: Householder's reflections.
 #include "kernels/batched/block.inl"
-
-// 2^−e with 2^(e − 1) ≤ largest < 2^e, and 2^e; for sizes whose powers of two are normal numbers.
-struct PowerOfTwo {
-  V down, up;
-};
-WP_PACK PowerOfTwo power_of(V largest) {
-  using Bits = simd::Format<double>;
-  const M exponent = (bits<double>(largest) >> Bits::mantissa) - Bits::bias + 1;
-  return {power_of_two<double>(-exponent), power_of_two<double>(exponent)};
-}
-inline constexpr double kFarBelow = 0x1p-1000, kFarAbove = 0x1p1000;
 
 // A vector x of `count` elements, `row` apart, to βe₁ by H = I − τ v vᵀ, v₀ = 1: v in the place of x but for v₀,
 // whose place keeps x₀. Returns β. Elements whose squares lose digits to underflow are dropped: matrices come here

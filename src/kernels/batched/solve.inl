@@ -137,7 +137,9 @@ WP_PACK void multiply(S n, int columns, const V* m, const V* y, V* x) {
 template <class S>
 [[gnu::noinline]] M solve_by_minors(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
   V inverse[S::most * S::most], rest[S::most * S::most];
-  const LineSums before = column_sums(n, r.a);
+  LineSums before = column_sums(n, r.a);
+  V down;
+  const bool moved = brought_near(n * n, before.most, r.a, down);
   M good = invert_by_minors(n, r.a, before.most, inverse, rest);
   if (!refined) correct_inverse(n, rest, inverse);
   rcond = rcond_of(before, column_sums(n, inverse));
@@ -147,8 +149,10 @@ template <class S>
     residual(n, columns, r.a, r.b, r.x, r.room);
     V* const change = r.room + n * columns;
     multiply(n, columns, inverse, r.room, change);
-    return good & corrected(n, columns, change, r.x, all);
+    good &= corrected(n, columns, change, r.x, all);
   }
+  for (int e = 0; moved && e < n * n; ++e) r.a[e] /= down;
+  for (int e = 0; moved && e < n * columns; ++e) r.x[e] *= down;
   all = sum_of_sizes(n * columns, r.x);
   return good & (0.0 * all == 0.0);
 }
