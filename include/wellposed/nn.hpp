@@ -150,7 +150,7 @@ struct EmbeddingOptions {
   std::string_view name = "embedding";
   Initializer weights = {};  // none: normal(0.05)
 };
-// Rows of a table [count, width] by their numbers: [..] gives [.., width].
+// Rows of a table [count, width] by their numbers 0 … count − 1 (others: IndexError): [..] gives [.., width].
 Tensor embedding(Pass& pass, const Tensor& numbers, std::int64_t count, std::int64_t width,
                  const EmbeddingOptions& options = {}, Where where = Where::current());
 
@@ -180,18 +180,18 @@ Tensor activation(std::string_view name, const Tensor& x, Where where = Where::c
 Tensor mse(const Tensor& y, const Tensor& target, Where where = Where::current());
 // d²/2 where |d| ≤ delta, else delta·(|d| − delta/2): Huber 1964.
 Tensor huber(const Tensor& y, const Tensor& target, double delta = 1, Where where = Where::current());
-// −Σ p·log softmax(logits) along the last axis. labels: numbers of classes [..], or probabilities in the shape of
-// logits; p = 0 counts nothing, also where a logit is −inf.
+// −Σ p·log softmax(logits) along the last axis. labels: numbers of classes [..], 0 … n − 1 (others: IndexError), or
+// probabilities in the shape of logits; p = 0 counts nothing, also where a logit is −inf.
 Tensor softmax_cross_entropy(const Tensor& logits, const Tensor& labels, Where where = Where::current());
 
-// The learning rate of step 0, 1, 2, …: a number, or a function.
+// The learning rate of step 0, 1, 2, …: a number, or a function. ArgumentError for one that is negative, Inf or NaN.
 class Schedule {
  public:
   Schedule(double rate);  // NOLINT: implicit on purpose
   template <class F>
   requires(std::invocable<const F&, std::int64_t> && !std::same_as<F, Schedule>) Schedule(F f)  // NOLINT
       : at_(std::move(f)) {}
-  double operator()(std::int64_t step) const { return at_(step); }
+  double operator()(std::int64_t step) const;
 
  private:
   std::function<double(std::int64_t)> at_;
@@ -202,7 +202,8 @@ Schedule cosine_decay(double rate, std::int64_t steps, double least = 0);    // 
 Schedule piecewise(std::vector<std::pair<std::int64_t, double>> pieces);
 Schedule warmup(std::int64_t steps, Schedule then);  // its rates, times (step + 1) / steps at first
 
-// One step of one parameter: the new weight. `slots` are what is kept for it, zeros at first; steps count from 1.
+// One step of one parameter: the new weight, of the same shape and dtype (else ShapeError). `slots` are what is kept
+// for it, zeros at first; steps count from 1.
 struct Rule {
   std::string name;                // "adam": a checkpoint of another rule is refused
   std::vector<std::string> slots;  // names of what is kept
@@ -239,9 +240,10 @@ class Optimizer {
   std::vector<std::vector<Tensor>> slots_;  // by parameter, in the model's order
 };
 
-// The gradients with a joint 2-norm of at most `most`, without overflow; the norm they had.
+// The gradients with a joint 2-norm of at most `most` > 0, without overflow; the norm they had. Those with Inf or NaN
+// have no direction: they stay as they are.
 std::pair<std::vector<Tensor>, double> clip_norm(const std::vector<Tensor>& gradients, double most);
-std::vector<Tensor> clip_value(const std::vector<Tensor>& gradients, double most);
+std::vector<Tensor> clip_value(const std::vector<Tensor>& gradients, double most);  // most ≥ 0
 
 struct SgdOptions {
   Schedule rate = 0.01;

@@ -20,9 +20,10 @@ namespace [[gnu::visibility("default")]] wp {
 
 struct SummaryOptions {
   std::string suffix = {};            // of the file's name
-  std::size_t most_bytes = 64 << 20;  // that wait to be written, tensors included
-  double longest_wait = 0.01;  // seconds that a call waits when so much is waiting; then it drops what it was given
-  double flush_seconds = 1;    // what was given is in the file after this time
+  std::size_t most_bytes = 64 << 20;  // not yet in the file, tensors included; a larger value is taken alone
+  double longest_wait = 0.01;  // seconds that a call waits when so much is waiting; then it drops what it was given.
+                               // inf: it never does
+  double flush_seconds = 1;    // what was given is in the file after this time; 0.001 at least
 };
 
 // Where a value stands: step (none: that of set_step, else 0) and tag (the scope's path is put before it).
@@ -40,11 +41,13 @@ struct HistogramAt {
 // One event file in a directory, written by a thread of its own. Values may be given from any thread; tensors are
 // shared, not copied (borrowed memory is), and looked at by that thread. Inf and NaN do not raise: scalars show them,
 // histograms leave them out and count them under TAG/nonfinite.
-// After a fork the child writes to a file of its own. A full disk or queue loses records, never time or the file:
-// dropped() counts them, a finding (WP-SUM-001, WP-SUM-002) says it once.
+// Scalars are f32 in the file: one beyond them is inf there, and WP-NUM-001 says it once per tag.
+// After a fork the child writes to a file of its own; one that leaves by _exit calls flush_all first. A full disk or
+// queue loses records, never time or the file: dropped() counts them, a finding (WP-SUM-001, WP-SUM-002) says it
+// once.
 class SummaryWriter {
  public:
-  // Makes the directory. Throws FileError.
+  // Makes the directory. Throws FileError, and ArgumentError for options outside their range.
   explicit SummaryWriter(const std::string& directory, const SummaryOptions& options = {},
                          std::source_location where = std::source_location::current());
   ~SummaryWriter();  // writes what waits
@@ -68,8 +71,9 @@ class SummaryWriter {
   std::int64_t written() const;
   std::int64_t dropped() const;
 
- private:
   struct State;
+
+ private:
   std::shared_ptr<State> state_;
 };
 
@@ -81,6 +85,7 @@ class [[nodiscard]] Use : detail::Restore<&Context::summaries> {
   explicit Use(SummaryWriter& writer) { context().summaries = &writer; }
 };
 SummaryWriter* innermost() noexcept;  // null: none; the functions then do nothing
+void flush_all();                     // every writer's flush(): what this process was given is in the files
 
 void scalar(std::string_view tag, double value, const SummaryAt& at = {});
 void scalar(std::string_view tag, const Tensor& value, const SummaryAt& at = {});

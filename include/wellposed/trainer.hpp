@@ -29,7 +29,7 @@ using BatchFunction = std::function<Tensor(Pass& pass, const Batch& batch)>;
 
 struct EarlyStop {
   std::string metric = "loss";  // of the validation data if there are any ("loss", or a metric's name), else the loss
-  std::int64_t patience = 3;    // epochs without a better value
+  std::int64_t patience = 3;    // epochs without a better value, at least 1; NaN is no better one
   double least = 0;             // better: by more than this
   bool larger = false;          // larger values are better
 };
@@ -48,8 +48,9 @@ struct TrainerOptions {
 
   // A folder for event files. Findings that are told during fit, and what stops it, are texts there ("findings").
   std::string summaries = {};
-  std::int64_t log_every = 1;    // steps: loss, learning rate, and what the model gives to summary::histogram, …
-  std::int64_t watch_every = 0;  // steps: activations, weights and gradients of the whole model; 0: never
+  std::int64_t log_every = 1;  // steps: loss, learning rate, and what the model gives to summary::histogram, …
+  std::int64_t watch_every =
+      0;  // steps: activations, weights and gradients of the whole model, to `summaries`; 0: never
   std::int64_t watch_values = 2048;  // of each tensor that are counted, evenly spaced
   std::int64_t trends_every = 0;     // steps that Trends are told of; 0: none
 
@@ -140,9 +141,9 @@ class Trainer {
     std::int64_t order_epoch = -1;  // an epoch, and a checksum of the rows of its first batch
     std::uint64_t order = 0;
     double best = 0;
-    std::int64_t waited = -1;  // epochs since the best one; −1: there is none
+    std::int64_t waited = 0;  // epochs since the best one, or since the first if none had a value
   } at_;
-  NamedTensors best_;  // parameters of the best epoch
+  NamedTensors best_;  // parameters of the best epoch; empty: there is none
   double last_loss_ = 0;
   // Findings are told by any thread, the log's writer among them.
   std::mutex logging_;

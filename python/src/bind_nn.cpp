@@ -2,7 +2,7 @@
 // along.
 #include <nanobind/stl/map.h>
 
-#include "bind.hpp"
+#include "bind_nn.hpp"
 #include "wellposed/trainer.hpp"
 
 namespace wp::python {
@@ -17,21 +17,8 @@ Initializer init_of(const Init* i) {
   return i ? i->f : Initializer();
 }
 
-Schedule schedule_of(nb::handle o) {
-  if (nb::isinstance<Schedule>(o)) return nb::cast<Schedule>(o);
-  if (PyCallable_Check(o.ptr())) return nb::cast<std::function<double(std::int64_t)>>(o);
-  const double rate = PyFloat_AsDouble(o.ptr());
-  if (PyErr_Occurred()) throw ErrorIsSet();
-  return rate;
-}
-
-// A function of Python's; it may be copied and called without Python's lock.
 BatchFunction function_of(nb::object f, const char* what) {
-  auto held = std::shared_ptr<nb::object>(new nb::object(std::move(f)), [](nb::object* o) {
-    const nb::gil_scoped_acquire lock;
-    delete o;
-  });
-  return [held, what](Pass& pass, const Batch& batch) {
+  return [held = held_of(std::move(f)), what](Pass& pass, const Batch& batch) {
     const nb::gil_scoped_acquire lock;
     const nb::object value = (*held)(nb::cast(&pass, nb::rv_policy::reference), nb::cast(batch));
     return as_tensor(value.ptr(), what);
@@ -74,6 +61,11 @@ void bind_initializers(nb::module_& m) {
   plain("lecun_normal", lecun_normal);
 }
 
+using Words = std::pair<std::uint64_t, std::uint64_t>;
+Words state_of(const Model& model) {
+  return {model.random().state().key, model.random().state().counter};
+}
+
 void bind_model(nb::module_& m) {
   nb::class_<Model>(m, "Model", "Parameters by name, and the random numbers that passes draw.")
       .def(
@@ -105,10 +97,17 @@ void bind_model(nb::module_& m) {
       .def(
           "load", [](Model& model, std::string path) { unlocked([&](auto where) { model.load(path, where); }); },
           nb::arg("path"))
-      .def("copy", [](const Model& model) { return Model(model); });
+      .def("copy", [](const Model& model) { return Model(model); })
+      .def_prop_rw(
+          "_random", [](const Model& model) { return state_of(model); },
+          [](Model& model, Words state) {
+            model.random().set_state({state.first, state.second});
+          });
   nb::class_<Pass>(m, "Pass", "One run of a model: layers ask it for their parameters.")
       .def(nb::init<Model&, bool>(), nb::arg("model"), nb::arg("training") = false, nb::keep_alive<1, 2>())
       .def_prop_ro("training", &Pass::training)
+      .def_prop_ro(
+          "model", [](Pass& p) -> Model& { return p.model(); }, nb::rv_policy::reference_internal)
       .def(
           "parameter",
           [](Pass& p, std::string_view name, const Dims& shape, const Init& first) {
@@ -199,55 +198,6 @@ void bind_layers(nb::module_& m) {
       nb::arg("logits"), nb::arg("labels"));
 }
 
-void bind_optimizers(nb::module_& m) {
-  nb::class_<Schedule>(m, "Schedule", "The learning rate of step 0, 1, 2, …")
-      .def("__call__", &Schedule::operator(), nb::arg("step"));
-  m.def("exponential_decay", &exponential_decay, nb::arg("rate"), nb::arg("factor"), nb::arg("every"));
-  m.def("cosine_decay", &cosine_decay, nb::arg("rate"), nb::arg("steps"), nb::arg("least") = 0.0);
-  m.def("piecewise", &piecewise, nb::arg("pieces"));
-  m.def(
-      "warmup", [](std::int64_t steps, nb::object then) { return warmup(steps, schedule_of(then)); },
-      nb::arg("steps"), nb::arg("then"));
-  m.def("clip_norm", &clip_norm, nb::arg("gradients"), nb::arg("most"));
-  m.def("clip_value", &clip_value, nb::arg("gradients"), nb::arg("most"));
-  nb::class_<Optimizer>(m, "Optimizer", "A rule, a schedule, and what the rule keeps of a model's parameters.")
-      .def(
-          "step",
-          [](Optimizer& o, Pass& p, const Tensor& loss) { unlocked([&](auto where) { o.step(p, loss, where); }); },
-          nb::arg("p"), nb::arg("loss"))
-      .def(
-          "apply",
-          [](Optimizer& o, Model& model, std::vector<Tensor> gradients) {
-            unlocked([&](auto where) { o.apply(model, std::move(gradients), where); });
-          },
-          nb::arg("model"), nb::arg("gradients"))
-      .def_prop_ro("steps", &Optimizer::steps)
-      .def_prop_ro("rate", &Optimizer::rate)
-      .def_prop_ro("name", &Optimizer::name);
-  m.def(
-      "sgd",
-      [](nb::object rate, double momentum, bool nesterov, double weight_decay, double norm, double value) {
-        return sgd({schedule_of(rate), momentum, nesterov, weight_decay, {norm, value}});
-      },
-      nb::arg("rate") = 0.01, nb::kw_only(), nb::arg("momentum") = 0.0, nb::arg("nesterov") = false,
-      nb::arg("weight_decay") = 0.0, nb::arg("clip_norm") = 0.0, nb::arg("clip_value") = 0.0);
-  m.def(
-      "adam",
-      [](nb::object rate, double beta1, double beta2, double epsilon, double norm, double value) {
-        return adam({schedule_of(rate), beta1, beta2, epsilon, {norm, value}});
-      },
-      nb::arg("rate") = 1e-3, nb::kw_only(), nb::arg("beta1") = 0.9, nb::arg("beta2") = 0.999,
-      nb::arg("epsilon") = 1e-8, nb::arg("clip_norm") = 0.0, nb::arg("clip_value") = 0.0);
-  m.def(
-      "adamw",
-      [](nb::object rate, double beta1, double beta2, double epsilon, double decay, double norm, double value) {
-        return adamw({schedule_of(rate), beta1, beta2, epsilon, decay, {norm, value}});
-      },
-      nb::arg("rate") = 1e-3, nb::kw_only(), nb::arg("beta1") = 0.9, nb::arg("beta2") = 0.999,
-      nb::arg("epsilon") = 1e-8, nb::arg("weight_decay") = 0.01, nb::arg("clip_norm") = 0.0,
-      nb::arg("clip_value") = 0.0);
-}
-
 void bind_results(nb::module_& m) {
   nb::class_<EarlyStop>(m, "EarlyStop", "Ends training when a value gets no better.")
       .def(
@@ -330,6 +280,7 @@ void bind_trainer(nb::module_& m) {
           "step", [](Trainer& t, const Batch& b) { return unlocked([&](auto where) { return t.step(b, where); }); },
           nb::arg("batch"))
       .def_prop_ro("loss", &Trainer::loss)
+      .def_prop_ro("summaries", &Trainer::summaries, nb::rv_policy::reference_internal)
       .def_prop_ro("trends", [](const Trainer& t) { return t.trends().findings(); })
       .def(
           "save_checkpoint",

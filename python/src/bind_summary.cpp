@@ -1,6 +1,9 @@
 // Summaries for TensorBoard, and the reader of event files.
 #include <nanobind/stl/map.h>
 
+#include <algorithm>
+
+#include "base/text.hpp"
 #include "bind.hpp"
 #include "wellposed/events.hpp"
 #include "wellposed/summary.hpp"
@@ -12,8 +15,44 @@ SummaryAt at(std::optional<std::int64_t> step, bool scoped) {
   return {step, scoped};
 }
 
-// with writer: …  The writers that were innermost before, of this thread.
-thread_local std::vector<SummaryWriter*> before;
+// with writer: …  The writers that this thread has entered, each with the innermost one before it. What is entered is
+// held: it may be all that is left of the writer.
+struct Entered {
+  SummaryWriter *writer, *before;
+};
+thread_local std::vector<Entered> entered;
+
+void enter(nb::handle self) {
+  auto* const w = nb::cast<SummaryWriter*>(self);
+  entered.push_back({w, std::exchange(context().summaries, w)});
+  self.inc_ref();
+}
+// Blocks of generators may end in any order.
+void leave(nb::handle self) {
+  auto* const w = nb::cast<SummaryWriter*>(self);
+  const auto last = std::find_if(entered.rbegin(), entered.rend(), [&](const Entered& e) { return e.writer == w; });
+  if (last == entered.rend())
+    raise<ArgumentError>("WP-ARG-001", "SummaryWriter",
+                         "__exit__ needs an __enter__ of the same thread; there was none.",
+                         "Use `with writer:`, in each thread that logs by wellposed.summary.");
+  (last == entered.rbegin() ? context().summaries : (last - 1)->before) = last->before;
+  entered.erase(std::next(last).base());
+  self.dec_ref();
+  unlocked([&](auto) { w->flush(); });
+}
+
+// Names of files as Python has them, and text of others, which may be no UTF-8.
+nb::object file_name(const std::string& name) {
+  return nb::steal(PyUnicode_DecodeFSDefaultAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+}
+std::string bytes_of_name(nb::handle name) {
+  const nb::object bytes = nb::steal(PyUnicode_EncodeFSDefault(name.ptr()));
+  if (!bytes.is_valid()) throw ErrorIsSet();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+nb::object text_of(std::string_view text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
 
 template <class Value>
 nb::dict series_of(const std::map<std::string, EventSeries<Value>>& all) {
@@ -29,13 +68,13 @@ nb::dict series_of(const std::map<std::string, EventSeries<Value>>& all) {
         for (const std::string& file : v.files) files.append(nb::bytes(file.data(), file.size()));
         values.append(files);
       } else if constexpr (std::is_same_v<Value, std::string>) {
-        values.append(nb::steal(PyUnicode_DecodeUTF8(v.data(), static_cast<Py_ssize_t>(v.size()), "replace")));
+        values.append(text_of(v));
       } else {
         values.append(nb::cast(v));
       }
     }
     one["value"] = values;
-    out[nb::steal(PyUnicode_DecodeUTF8(tag.data(), static_cast<Py_ssize_t>(tag.size()), "replace"))] = one;
+    out[text_of(tag)] = one;
   }
   return out;
 }
@@ -110,18 +149,15 @@ void bind_writer(nb::module_& m) {
       .def_prop_ro("dropped", &W::dropped)
       .def("__enter__",
            [](nb::handle self) {
-             before.push_back(std::exchange(context().summaries, nb::cast<W*>(self)));
+             enter(self);
              return nb::borrow(self);
            })
-      .def("__exit__", [](W& w, nb::args) {
-        context().summaries = before.back();
-        before.pop_back();
-        unlocked([&](auto) { w.flush(); });
-      });
+      .def("__exit__", [](nb::handle self, nb::args) { leave(self); });
 }
 
 // The innermost writer of `with writer:`, at the current step and scope; without one they do nothing.
 void bind_free(nb::module_ m) {
+  m.def("flush_all", [] { unlocked([&](auto) { summary::flush_all(); }); });
   m.def(
       "scalar",
       [](std::string_view tag, const Tensor& value, std::optional<std::int64_t> step, bool scoped) {
@@ -179,18 +215,30 @@ void bind_summary(nb::module_& m) {
                    [](const Events& e) {
                      nb::list all;
                      for (const EventDamage& d : e.damage)
-                       all.append(nb::make_tuple(d.file, d.offset, d.bytes, d.reason));
+                       all.append(nb::make_tuple(file_name(d.file), d.offset, d.bytes, text_of(d.reason)));
                      return all;
                    })
       .def("scalar", &Events::scalar, nb::arg("tag"))
-      .def("csv", &Events::csv, nb::arg("run") = "")
+      .def(
+          "csv", [](const Events& e, nb::str run) { return text_of(e.csv(bytes_of_name(run))); }, nb::arg("run") = "")
       .def("json", &Events::json);
   m.def(
-      "read_events", [](std::string path) { return unlocked([&](auto) { return read_events(path); }); },
+      "read_events",
+      [](nb::str path) {
+        const std::string from = bytes_of_name(path);
+        nb::dict runs;
+        for (auto& [run, events] : unlocked([&](auto) { return read_events(from); }))
+          runs[file_name(run)] = nb::cast(std::move(events));
+        return runs;
+      },
       nb::arg("path"), "The event files below a folder, by run.");
   m.def(
       "events_page",
-      [](const std::map<std::string, Events>& runs, std::string_view title) { return events_page(runs, title); },
+      [](nb::dict runs, std::string_view title) {
+        std::map<std::string, Events> all;
+        for (const auto [run, events] : runs) all.emplace(bytes_of_name(run), nb::cast<Events>(events));
+        return text_of(events_page(all, title));
+      },
       nb::arg("runs"), nb::arg("title") = "Events", "One HTML page with curves and histograms.");
 }
 

@@ -1,8 +1,9 @@
 """Models: parameters with names, layers and losses made of ops, optimizers, and the loop around them."""
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from . import Batch, Dataset, Finding, Tensor, _Array, _DType, _Ints
+from . import Batch, Dataset, Finding, SummaryWriter, Tensor, _Array, _DType, _Ints
+from .random import Generator
 
 _Rate = float | Schedule | Callable[[int], float]
 
@@ -23,6 +24,7 @@ class Model:
     parameters: dict[str, Tensor]
     trained: list[str]
     size: int
+    random: Generator
     def __init__(self, *, seed: int = 0, dtype: _DType = "f32") -> None: ...
     def __getitem__(self, name: str) -> Tensor: ...
     def __setitem__(self, name: str, value: _Array) -> None: ...
@@ -32,6 +34,8 @@ class Model:
 
 class Pass:
     training: builtins.bool
+    model: Model
+    random: Generator
     seen: dict[str, Tensor]
     def __init__(self, model: Model, training: builtins.bool = False) -> None: ...
     def parameter(self, name: str, shape: _Ints, first: Initializer) -> Tensor: ...
@@ -63,10 +67,18 @@ def warmup(steps: int, then: _Rate) -> Schedule: ...
 def clip_norm(gradients: Sequence[Tensor | None], most: float) -> tuple[list[Tensor | None], float]: ...
 def clip_value(gradients: Sequence[Tensor | None], most: float) -> list[Tensor | None]: ...
 
+class Rule:
+    name: str
+    slots: list[str]
+    def __init__(self, name: str, update: Callable[[Tensor, Tensor, list[Tensor], float, int], Tensor], slots: Sequence[str] = ()) -> None: ...
+
 class Optimizer:
     steps: int
     rate: float
     name: str
+    def __init__(self, rule: Rule, rate: _Rate, *, clip_norm: float = 0.0, clip_value: float = 0.0) -> None: ...
+    def slots(self, model: Model) -> dict[str, Tensor]: ...
+    def restore(self, model: Model, slots: Mapping[str, _Array], steps: int, source: str = "the slots") -> None: ...
     def step(self, p: Pass, loss: Tensor) -> None: ...
     def apply(self, model: Model, gradients: Sequence[Tensor | None]) -> None: ...
 
@@ -102,6 +114,7 @@ class History:
 
 class Trainer:
     loss: float
+    summaries: SummaryWriter | None
     trends: list[Finding]
     def __init__(self, model: Model, optimizer: Optimizer, loss: Callable[[Pass, Batch], Tensor], *, epochs: int = 1,
                  early_stop: EarlyStop | None = None, nonfinite: str = "stop", checkpoint: str = "", checkpoint_every: int = 0,

@@ -58,7 +58,7 @@ int run_events(const Asked& a) {
   if (a.as_json) {
     out = "{\"schema_version\":1,\"runs\":{";
     for (bool first = true; const auto& [run, e] : runs) {
-      out += say(first ? "" : ",", json_quote(run), ':', e.json());
+      out += say(first ? "" : ",", json_quote(clean_utf8(run)), ':', e.json());
       first = false;
     }
     out += "}}\n";

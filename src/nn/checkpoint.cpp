@@ -1,5 +1,6 @@
 // Checkpoints: one .safetensors file. Arrays model/NAME, optimizer/SLOT/NAME and best/NAME; the rest as text.
-#include <cstdlib>
+#include <charconv>
+#include <limits>
 
 #include "base/text.hpp"
 #include "wellposed/trainer.hpp"
@@ -9,12 +10,6 @@ namespace {
 
 constexpr std::string_view kFormat = "1";
 
-std::uint64_t number(const std::string& text) {
-  return std::strtoull(text.c_str(), nullptr, 10);
-}
-std::int64_t whole(const std::string& text) {
-  return std::strtoll(text.c_str(), nullptr, 10);
-}
 std::string state_mark(const Parameter& p) {
   return p.trained ? "" : "#state";
 }
@@ -31,6 +26,30 @@ NamedTensors part(const NamedTensors& all, std::string_view prefix) {
   raise<FormatError>("WP-NNM-002", "Trainer", say("'", path, "' is no checkpoint of this training: ", why),
                      "Use another file, or remove it to begin anew.");
 }
+
+// The rest, of which every word counts.
+struct Words {
+  const std::string& path;
+  std::map<std::string, std::string> all;
+
+  const std::string& operator[](const std::string& key) const {
+    const auto at = all.find(key);
+    if (at == all.end()) refuse(path, say("it has no '", key, "'."));
+    return at->second;
+  }
+  template <class T>
+  T number(const std::string& key, T least) const {
+    const std::string& text = (*this)[key];
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < least)
+      refuse(path, say("its '", key, "' must be a number from ", least, " on; got '", text, "'."));
+    return value;
+  }
+  std::int64_t whole(const std::string& key, std::int64_t least = 0) const { return number(key, least); }
+  std::uint64_t bits(const std::string& key) const { return number(key, std::uint64_t{0}); }
+  double real(const std::string& key) const { return number(key, -std::numeric_limits<double>::infinity()); }
+};
 
 }  // namespace
 
@@ -59,24 +78,23 @@ void Trainer::save_checkpoint(const std::string& path) const {
 
 void Trainer::load_checkpoint(const std::string& path) {
   const NamedTensors all = load_all(path, {.copy = true});
-  std::map<std::string, std::string> text;
-  for (auto& [key, value] : load_metadata(path)) text[key] = value;
-  if (text["wellposed.checkpoint"] != kFormat) refuse(path, "it says nothing of a training.");
+  Words text{path, {}};
+  for (auto& [key, value] : load_metadata(path)) text.all[key] = value;
+  if (text.all["wellposed.checkpoint"] != kFormat) refuse(path, "it says nothing of a training.");
   if (text["optimizer"] != optimizer_.name())
     refuse(path, say("it was written with the optimizer ", text["optimizer"], ", this is ", optimizer_.name(), "."));
+  const Position at{text.whole("step"), text.whole("epoch"), text.whole("batch"),
+                    text.real("sum"),   text.whole("rows"),  text.whole("order.epoch", -1),
+                    text.bits("order"), text.real("best"),   std::max<std::int64_t>(0, text.whole("waited", -1))};
   Model model = model_;
   Optimizer optimizer = optimizer_;
   model.assign(part(all, "model/"), path);
-  optimizer.restore(model, part(all, "optimizer/"), whole(text["optimizer.steps"]), path);
-  model.random().set_state({number(text["random.key"]), number(text["random.counter"])});
+  optimizer.restore(model, part(all, "optimizer/"), text.whole("optimizer.steps"), path);
+  model.random().set_state({text.bits("random.key"), text.bits("random.counter")});
   model_ = std::move(model);
   optimizer_ = std::move(optimizer);
   best_ = part(all, "best/");
-  at_ = {whole(text["step"]),   whole(text["epoch"]),
-         whole(text["batch"]),  std::strtod(text["sum"].c_str(), nullptr),
-         whole(text["rows"]),   whole(text["order.epoch"]),
-         number(text["order"]), std::strtod(text["best"].c_str(), nullptr),
-         whole(text["waited"])};
+  at_ = at;
 }
 
 }  // namespace wp::nn

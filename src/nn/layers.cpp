@@ -1,6 +1,7 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "nn/numbers.hpp"
 #include "ops/dispatch.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/nn.hpp"
@@ -65,6 +66,7 @@ Tensor embedding(Pass& pass, const Tensor& numbers, std::int64_t count, std::int
   if (count < 1 || width < 1)
     raise_at<ArgumentError>(where, "WP-ARG-001", "embedding",
                             say("a table has at least one row and column; got ", count, " × ", width, "."));
+  need_numbers(numbers, count, "embedding", "numbers", where);
   const scope here(options.name);
   const Tensor table = pass.parameter("weights", {count, width}, or_else(options.weights, small));
   Dims shape = numbers.shape();

@@ -1,5 +1,10 @@
+#include <algorithm>
+
 #include "base/text.hpp"
-#include "wellposed/nn.hpp"
+#include "nn/numbers.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/indices.hpp"
+#include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::nn {
@@ -17,6 +22,24 @@ void need_same_shape(const Tensor& y, const Tensor& target, std::string_view los
 }
 
 }  // namespace
+
+void need_numbers(const Tensor& numbers, std::int64_t count, std::string_view function, std::string_view what,
+                  Where where) {
+  if (!is(numbers.dtype(), kinds::integer)) return;
+  const Unseen unseen;
+  const Tensor wide = converted(numbers, i64);
+  const std::span all(reinterpret_cast<const std::int64_t*>(wide.node()->data),
+                      static_cast<std::size_t>(wide.size()));
+  const auto bad = std::find_if(all.begin(), all.end(), [&](std::int64_t v) { return v < 0 || v >= count; });
+  if (bad == all.end()) return;
+  const std::int64_t element = bad - all.begin();
+  Finding f =
+      misuse("WP-IDX-002", function, say(entry_text(what, numbers, element), " is outside of 0 … ", count - 1, "."),
+             "Leave such rows out before, or give the missing a number of its own.");
+  f.element = unravel(element, numbers.shape());
+  f.place = where;
+  throw IndexError(std::move(f), std::make_shared<const Subject>(Subject{numbers, element}));
+}
 
 Tensor mse(const Tensor& y, const Tensor& target, Where where) {
   need_same_shape(y, target, "mse", where);
@@ -42,6 +65,7 @@ Tensor softmax_cross_entropy(const Tensor& logits, const Tensor& labels, Where w
     if (labels.shape() != rows || labels.size() == 0)
       raise_at<ShapeError>(where, "WP-NNM-006", "softmax_cross_entropy",
                            say("one class per row: ", rows, " were expected; got ", labels.shape(), "."));
+    need_numbers(labels, logits.shape(-1), "softmax_cross_entropy", "labels", where);
     const Tensor chosen = take_along_axis(logs, expand_dims(labels, {.axis = -1}, where), {.axis = -1}, where);
     return negative(mean(chosen, {}, where), where);
   }

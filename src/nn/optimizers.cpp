@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/text.hpp"
@@ -13,6 +14,32 @@ namespace {
 
 void need(bool holds, std::string_view function, std::string message) {
   if (!holds) raise<ArgumentError>("WP-ARG-001", function, std::move(message));
+}
+
+bool is_limit(double v) {
+  return v >= 0 && std::isfinite(v);
+}
+void need_rate(double rate, std::string_view function) {
+  need(is_limit(rate), function, say("a learning rate is finite and not negative; got ", rate, "."));
+}
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// The 2-norm of all together, divided by `unit`. Inf if that of one is beyond its dtype.
+double joint_norm(const std::vector<Tensor>& gradients, double unit) {
+  const allow_nonfinite meant;
+  double norm = 0;
+  for (const Tensor& g : gradients)
+    if (g.defined()) norm = std::hypot(norm, value_at(linalg::vector_norm(unit == 1 ? g : g / unit), 0).real());
+  return norm;
+}
+
+void need_like(const Tensor& made, const Parameter& p, std::string_view rule, std::string_view what, Where where) {
+  if (made.defined() && made.shape() == p.value.shape() && made.dtype() == p.value.dtype()) return;
+  const std::string came = made.defined() ? say(made.dtype(), ' ', made.shape()) : "none";
+  raise_at<ShapeError>(where, "WP-NNM-002", rule,
+                       say("the update of '", p.name, "' must give a ", what, " that is ", p.value.dtype(), ' ',
+                           p.value.shape(), " as it is; got ", came, "."));
 }
 
 Rule adam_rule(std::string name, double beta1, double beta2, double epsilon, double decay) {
@@ -36,16 +63,25 @@ Rule adam_rule(std::string name, double beta1, double beta2, double epsilon, dou
 }  // namespace
 
 Schedule::Schedule(double rate) : at_([rate](std::int64_t) { return rate; }) {
-  need(rate >= 0 && std::isfinite(rate), "Schedule",
-       say("a learning rate is finite and not negative; got ", rate, "."));
+  need_rate(rate, "Schedule");
+}
+double Schedule::operator()(std::int64_t step) const {
+  const double rate = at_(step);
+  need(is_limit(rate), "Schedule",
+       say("a learning rate is finite and not negative; the function gave ", rate, " for step ", step, "."));
+  return rate;
 }
 Schedule exponential_decay(double rate, double factor, std::int64_t every) {
+  need_rate(rate, "exponential_decay");
+  need(is_limit(factor), "exponential_decay", say("factor must be finite and not negative; got ", factor, "."));
   need(every > 0, "exponential_decay", say("every must be at least 1; got ", every, "."));
   return [=](std::int64_t step) {
     return rate * std::pow(factor, static_cast<double>(step) / static_cast<double>(every));
   };
 }
 Schedule cosine_decay(double rate, std::int64_t steps, double least) {
+  need_rate(rate, "cosine_decay");
+  need_rate(least, "cosine_decay");
   need(steps > 0, "cosine_decay", say("steps must be at least 1; got ", steps, "."));
   return [=](std::int64_t step) {
     const double part = std::min(1.0, static_cast<double>(step) / static_cast<double>(steps));
@@ -55,6 +91,7 @@ Schedule cosine_decay(double rate, std::int64_t steps, double least) {
 Schedule piecewise(std::vector<std::pair<std::int64_t, double>> pieces) {
   need(!pieces.empty() && pieces[0].first == 0 && std::is_sorted(pieces.begin(), pieces.end()), "piecewise",
        "pieces begin at step 0 and go up.");
+  for (const auto& [first, rate] : pieces) need_rate(rate, "piecewise");
   return [pieces = std::move(pieces)](std::int64_t step) {
     double rate = pieces[0].second;
     for (const auto& [first, r] : pieces)
@@ -70,16 +107,24 @@ Schedule warmup(std::int64_t steps, Schedule then) {
 }
 
 std::pair<std::vector<Tensor>, double> clip_norm(const std::vector<Tensor>& gradients, double most) {
-  double norm = 0;
+  need(most > 0 && std::isfinite(most), "clip_norm", say("most must be finite and above 0; got ", most, "."));
+  double norm = joint_norm(gradients, 1);
+  if (!(norm > most)) return {gradients, norm};
+  double largest = 0;
   for (const Tensor& g : gradients)
-    if (g.defined()) norm = std::hypot(norm, value_at(linalg::vector_norm(g), 0).real());
+    if (g.defined()) largest = std::max(largest, value_at(linalg::vector_norm(g, {.ord = kInf}), 0).real());
+  if (!std::isfinite(largest)) return {gradients, norm};
+  // In units of the largest element nothing overflows, and no factor is too small for the dtype.
+  const double units = std::isfinite(norm) ? norm / largest : joint_norm(gradients, largest);
+  norm = units * largest;
+  if (!(norm > most)) return {gradients, norm};
   std::vector<Tensor> out = gradients;
-  if (norm > most)
-    for (Tensor& g : out)
-      if (g.defined()) g = g * (most / norm);
+  for (Tensor& g : out)
+    if (g.defined()) g = g / largest * (most / units);
   return {std::move(out), norm};
 }
 std::vector<Tensor> clip_value(const std::vector<Tensor>& gradients, double most) {
+  need(is_limit(most), "clip_value", say("most must be finite and not negative; got ", most, "."));
   std::vector<Tensor> out = gradients;
   for (Tensor& g : out)
     if (g.defined()) g = clip(g, -most, most);
@@ -88,8 +133,8 @@ std::vector<Tensor> clip_value(const std::vector<Tensor>& gradients, double most
 
 Optimizer::Optimizer(Rule rule, Schedule rate, const Clip& clip)
     : rule_(std::move(rule)), rate_(std::move(rate)), clip_(clip) {
-  need(clip.norm >= 0 && clip.value >= 0, rule_.name,
-       say("limits of gradients must not be negative; got norm ", clip.norm, ", value ", clip.value, "."));
+  need(is_limit(clip.norm) && is_limit(clip.value), rule_.name,
+       say("limits of gradients must be finite and not negative; got norm ", clip.norm, ", value ", clip.value, "."));
 }
 
 void Optimizer::step(Pass& pass, const Tensor& loss, Where where) {
@@ -116,6 +161,9 @@ void Optimizer::apply(Model& model, std::vector<Tensor> gradients, Where where) 
     if (!gradients[i].defined()) continue;
     while (slots[i].size() < rule_.slots.size()) slots[i].push_back(zeros_like(all[i].value));
     values[i] = rule_.update(all[i].value, gradients[i], slots[i], rate, steps_ + 1);
+    need_like(values[i], all[i], rule_.name, "weight", where);
+    for (std::size_t k = 0; k < rule_.slots.size(); ++k)
+      need_like(slots[i][k], all[i], rule_.name, rule_.slots[k], where);
   }
   if (context().saw_nonfinite) [[unlikely]]
     for (std::size_t i = 0; i < all.size(); ++i) {

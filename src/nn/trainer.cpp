@@ -63,7 +63,20 @@ Trainer::Trainer(Model& model, Optimizer& optimizer, BatchFunction loss, const T
   if (!loss_) refuse("there is no loss.");
   if (options.nonfinite != "stop" && options.nonfinite != "skip")
     refuse(say("nonfinite must be one of 'stop', 'skip'; got '", options.nonfinite, "'."));
-  if (options.epochs < 0) refuse(say("epochs must not be negative; got ", options.epochs, "."));
+  for (const auto& [name, value] : {std::pair("epochs", options.epochs),
+                                    {"checkpoint_every", options.checkpoint_every},
+                                    {"log_every", options.log_every},
+                                    {"watch_every", options.watch_every},
+                                    {"watch_values", options.watch_values},
+                                    {"trends_every", options.trends_every}})
+    if (value < 0) refuse(say(name, " must not be negative; got ", value, "."));
+  if (options.early_stop && options.early_stop->patience < 1)
+    refuse(say("the patience of early_stop must be at least 1; got ", options.early_stop->patience, "."));
+  if (options.early_stop && !(options.early_stop->least >= 0))
+    refuse(say("the least of early_stop must not be negative; got ", options.early_stop->least, "."));
+  if (options.watch_every > 0 && options.summaries.empty())
+    refuse(say("watch_every = ", options.watch_every, " logs to the folder `summaries`, which is not given."),
+           "Give summaries = \"runs/1\", or leave watch_every out.");
   if (!options.checkpoint.empty() && !options.checkpoint.ends_with(".safetensors"))
     refuse(say("a checkpoint is a .safetensors file; got '", options.checkpoint, "'."));
   if (!options.summaries.empty()) writer_.emplace(options.summaries);
@@ -261,7 +274,7 @@ bool Trainer::run_epoch(const Dataset& data, Progress* progress) {
 bool Trainer::better(double value) const noexcept {
   if (std::isnan(value)) return false;
   const EarlyStop& e = *options_.early_stop;
-  return at_.waited < 0 || (e.larger ? value > at_.best + e.least : value < at_.best - e.least);
+  return best_.empty() || (e.larger ? value > at_.best + e.least : value < at_.best - e.least);
 }
 
 // Metrics, and whether to stop; the position goes to the next epoch.
@@ -285,7 +298,7 @@ bool Trainer::end_epoch(const std::optional<Dataset>& validation, EpochResult& r
     at_.best = watched->second;
     at_.waited = 0;
     best_ = values_of(model_);
-  } else if (at_.waited >= 0) {
+  } else {
     ++at_.waited;
   }
   return at_.waited >= options_.early_stop->patience;

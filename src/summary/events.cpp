@@ -102,7 +102,7 @@ std::map<std::string, Events> read_events(const std::string& path) {
        !error && at != fs::recursive_directory_iterator(); at.increment(error))
     if (at->is_regular_file(error) && is_event_file(at->path())) files.push_back(at->path());
   std::sort(files.begin(), files.end());  // names begin with the time
-  std::exception_ptr foreign;
+  std::exception_ptr bad;
   bool any = false;
   for (const fs::path& file : files) {
     const std::string run = file.parent_path().lexically_relative(path).string();
@@ -110,13 +110,16 @@ std::map<std::string, Events> read_events(const std::string& path) {
     try {
       read_file(file.string(), to);
       any = true;
-    } catch (const FormatError&) {  // one bad file must not hide the others
-      if (!foreign) foreign = std::current_exception();
+    } catch (const Error& e) {  // one bad file must not hide the others
+      if (!bad) bad = std::current_exception();
       const std::uintmax_t bytes = fs::file_size(file, error);
-      to.damage.push_back({file.string(), 0, error ? 0 : bytes, std::string(kForeign)});
+      const bool foreign = dynamic_cast<const FormatError*>(&e) != nullptr;
+      std::string reason = foreign ? std::string(kForeign) : e.finding().message;
+      if (reason.ends_with('.')) reason.pop_back();
+      to.damage.push_back({file.string(), 0, error ? 0 : bytes, std::move(reason)});
     }
   }
-  if (foreign && !any) std::rethrow_exception(foreign);
+  if (bad && !any) std::rethrow_exception(bad);
   if (runs.empty())
     raise<FileError>("WP-FIL-001", "events", say("'", path, "' holds no event file (a name with \"tfevents\")."));
   return runs;
@@ -148,7 +151,8 @@ std::string Events::csv(std::string_view run) const {
 std::string Events::json() const {
   nlohmann::ordered_json lost = nlohmann::ordered_json::array();
   for (const EventDamage& d : damage)
-    lost.push_back({{"file", d.file}, {"offset", d.offset}, {"bytes", d.bytes}, {"reason", d.reason}});
+    lost.push_back(
+        {{"file", clean_utf8(d.file)}, {"offset", d.offset}, {"bytes", d.bytes}, {"reason", clean_utf8(d.reason)}});
   const nlohmann::ordered_json all{{"schema_version", 1},
                                    {"records", records},
                                    {"others", others},

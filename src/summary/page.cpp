@@ -103,9 +103,9 @@ plot::Chart spectrum(const std::string& tag, const EventSeries<Tensor>& s) {
 plot::Chart ridgelines(const std::string& tag, const EventSeries<Tensor>& s) {
   plot::Chart chart{.title = tag, .x_label = "value", .y_label = "step"};
   const std::size_t n = s.step.size(), every = (n + kRidges - 1) / kRidges;
-  const double between = n > every ? std::fabs(static_cast<double>(s.step[n - 1] - s.step[0])) /
-                                         static_cast<double>(n) * static_cast<double>(every)
-                                   : 1;
+  const auto [least, largest] = std::minmax_element(s.step.begin(), s.step.end());  // steps may go back
+  const double range = static_cast<double>(*largest) - static_cast<double>(*least);
+  const double between = range > 0 ? range / static_cast<double>(n) * static_cast<double>(every) : 1;
   for (std::size_t j = 0; j < n; j += every) {
     const std::size_t i = (n - 1) / every * every - j;
     const std::vector<double> rows = s.value[i].to_vector<double>();
@@ -115,7 +115,7 @@ plot::Chart ridgelines(const std::string& tag, const EventSeries<Tensor>& s) {
     plot::Series ridge{plot::Series::Mark::ridge, {}, {}, {}};
     const auto put = [&](double x, double count) {
       ridge.x.push_back(x);
-      ridge.y.push_back(static_cast<double>(s.step[i]) + 3 * std::max(between, 1e-300) * count / most);
+      ridge.y.push_back(static_cast<double>(s.step[i]) + 3 * between * count / most);
     };
     put(rows[0], 0);
     for (std::size_t k = 0; k + 2 < rows.size(); k += 3) put((rows[k] + rows[k + 1]) / 2, rows[k + 2]);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "base/text.hpp"
 #include "linalg/verdict.hpp"
@@ -20,6 +22,19 @@ namespace {
 
 constexpr auto kRest = std::chrono::milliseconds(20);  // between looks at what waits
 constexpr std::size_t kBatch = 1 << 20;                // bytes of records that are written at a time
+constexpr double kForever = 1e9;                       // seconds; what is longer is no time a clock can count
+
+SummaryOptions checked(const SummaryOptions& o) {
+  if (!(o.longest_wait >= 0))
+    raise<ArgumentError>("WP-ARG-001", "SummaryWriter",
+                         say("longest_wait must not be negative; got ", o.longest_wait, " s."),
+                         "0 drops at once what does not fit, inf never.");
+  if (!(o.flush_seconds >= 1e-3))
+    raise<ArgumentError>("WP-ARG-001", "SummaryWriter",
+                         say("flush_seconds must be at least 0.001; got ", o.flush_seconds, "."),
+                         "Call flush() where a value must be in the file at once.");
+  return o;
+}
 
 // Appends the events of one item to a file, each as a record.
 class Records {
@@ -44,7 +59,7 @@ class Records {
     put(histogram_event(item_.wall_time, item_.step, tag, h.rows));
     if (h.nan + h.inf > 0) put_part("nonfinite", static_cast<double>(h.nan + h.inf));
   }
-  void add(float v) { put_scalar(item_.tag, v); }
+  void add(double v) { put_scalar(item_.tag, static_cast<float>(v)); }
   void add(const Values& v) { put_histogram(item_.tag, v.tensor, v.bins); }
   void add(const Text& t) { put(text_event(item_.wall_time, item_.step, item_.tag, t.markdown)); }
   void add(const Image& i) {
@@ -74,7 +89,7 @@ class Records {
 }  // namespace
 
 Queue::Queue(const std::string& directory, const SummaryOptions& options)
-    : options_(options), log_(directory, options.suffix), thread_([this] { run(); }) {}
+    : options_(checked(options)), log_(directory, options.suffix), thread_([this] { run(); }) {}
 
 Queue::~Queue() {
   close();
@@ -82,11 +97,11 @@ Queue::~Queue() {
 
 void Queue::add(Item item) {
   std::unique_lock lock(mutex_);
-  const auto room = [&] { return closed_ || waiting_.empty() || bytes_ + item.bytes <= options_.most_bytes; };
+  const auto room = [&] { return closed_ || bytes_ == 0 || bytes_ + item.bytes <= options_.most_bytes; };
   if (!room()) {
     urgent_ = true;
     work_.notify_one();
-    done_.wait_for(lock, std::chrono::duration<double>(options_.longest_wait), room);
+    done_.wait_for(lock, std::chrono::duration<double>(std::min(options_.longest_wait, kForever)), room);
   }
   if (closed_ || !room()) {
     ++dropped_;
@@ -137,9 +152,7 @@ std::int64_t Queue::dropped() const {
 }
 
 void Queue::run() {
-  std::string first;
-  put_record(first, version_event(wall_time()));
-  if (const int error = log_.append(first); error != 0) lost(1, error);
+  (void)append({});
   const auto rest =
       std::min<std::chrono::duration<double>>(kRest, std::chrono::duration<double>(options_.flush_seconds));
   for (bool last = false; !last;) {
@@ -149,27 +162,32 @@ void Queue::run() {
       work_.wait_for(lock, rest, [&] { return urgent_; });
       items.swap(waiting_);
       urgent_ = false;
-      bytes_ = 0;
       last = closed_;
     }
     write(items);
-    {
-      const std::lock_guard lock(mutex_);
-      taken_ += static_cast<std::int64_t>(items.size());
-    }
-    done_.notify_all();
   }
+}
+
+// The first record of a file says what it is: without it nothing else is written.
+int Queue::append(std::string_view records) {
+  if (!begun_) {
+    std::string first;
+    put_record(first, version_event(wall_time()));
+    if (const int error = log_.append(first); error != 0) return error;
+    begun_ = true;
+  }
+  return log_.append(records);
 }
 
 // All records at once; when they do not fit so, those that fit one by one.
 void Queue::put(std::string_view records, std::int64_t count) {
-  const int error = log_.append(records);
+  const int error = append(records);
   std::int64_t good = error == 0 ? count : 0;
   while (error != 0 && !records.empty()) {
     std::uint64_t length = 0;
     std::memcpy(&length, records.data(), sizeof length);
     const std::size_t bytes = kRecordHead + static_cast<std::size_t>(length) + kRecordTail;
-    if (log_.append(records.substr(0, bytes)) == 0) ++good;
+    if (append(records.substr(0, bytes)) == 0) ++good;
     records.remove_prefix(bytes);
   }
   {
@@ -181,14 +199,22 @@ void Queue::put(std::string_view records, std::int64_t count) {
 
 void Queue::write(std::vector<Item>& items) {
   std::string batch;
-  std::int64_t count = 0;
+  std::int64_t count = 0, taken = 0;
+  std::size_t held = 0;
   const auto put_batch = [&] {
     if (count > 0) put(batch, count);
     batch.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      bytes_ -= std::exchange(held, 0);
+      taken_ += std::exchange(taken, 0);
+    }
+    done_.notify_all();
     count = 0;
   };
   for (Item& item : items) {
     see_step(item);
+    see_range(item);
     const std::size_t before = batch.size();
     try {
       count += Records(item, batch).count;
@@ -196,7 +222,9 @@ void Queue::write(std::vector<Item>& items) {
       batch.resize(before);
       lost(1, ENOMEM);
     }
-    item.what = 0.0F;  // lets go of its tensor
+    item.what = 0.0;  // lets go of its tensor
+    held += item.bytes;
+    ++taken;
     if (batch.size() >= kBatch) put_batch();
   }
   put_batch();
@@ -215,6 +243,21 @@ void Queue::see_step(const Item& item) {
             .threshold = static_cast<double>(last),
             .step = item.step});
   last = item.step;
+}
+
+// TensorBoard keeps scalars in f32.
+void Queue::see_range(const Item& item) {
+  const double* const value = std::get_if<double>(&item.what);
+  if (!value || !std::isfinite(*value) || std::isfinite(static_cast<float>(*value))) return;
+  if (told_range_.insert(item.tag).second)
+    report({.code = "WP-NUM-001",
+            .op = "SummaryWriter",
+            .message = say("'", item.tag, "' = ", *value, " is beyond the f32 numbers, in which TensorBoard keeps ",
+                           "scalars: the file says ", *value > 0 ? "inf" : "-inf", "."),
+            .advice = "Log its logarithm, or divide it by a constant.",
+            .measured = *value,
+            .threshold = static_cast<double>(std::numeric_limits<float>::max()),
+            .step = item.step});
 }
 
 void Queue::lost(std::int64_t records, int error) {

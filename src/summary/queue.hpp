@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -26,8 +27,8 @@ struct Item {
   double wall_time;
   std::int64_t step;
   std::string tag;
-  std::variant<float, Values, Text, Image, linalg::Diagnosis> what;
-  std::size_t bytes;
+  std::variant<double, Values, Text, Image, linalg::Diagnosis> what;
+  std::size_t bytes;  // that it holds until it is written
 };
 
 class Queue {
@@ -47,20 +48,23 @@ class Queue {
  private:
   void run();
   void write(std::vector<Item>& items);
+  int append(std::string_view records);
   void put(std::string_view records, std::int64_t count);
   void lost(std::int64_t records, int error);
   void see_step(const Item& item);
+  void see_range(const Item& item);
 
   const SummaryOptions options_;
   Log log_;
   mutable std::mutex mutex_;
   std::condition_variable work_, done_;
   std::vector<Item> waiting_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;  // of what waits and of what is being written
   std::int64_t given_ = 0, taken_ = 0, written_ = 0, dropped_ = 0;
   bool urgent_ = false, closed_ = false, told_full_ = false, told_disk_ = false;
   std::unordered_map<std::string, std::int64_t> last_step_;  // by tag; of the thread
-  bool told_back_ = false;
+  std::unordered_set<std::string> told_range_;               // tags; of the thread
+  bool told_back_ = false, begun_ = false;                   // begun: the file has its first record
   std::thread thread_;
 };
 

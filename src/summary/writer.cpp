@@ -7,6 +7,7 @@
 
 #include "base/scope.hpp"
 #include "base/text.hpp"
+#include "linalg/verdict.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"
 #include "summary/event.hpp"
@@ -20,10 +21,6 @@ namespace wp {
 namespace {
 
 std::atomic<unsigned> forks{0};  // that led to this process: getpid() would be a call of the system
-void count_forks() {
-  static const int once = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-  (void)once;
-}
 
 }  // namespace
 
@@ -41,7 +38,6 @@ struct SummaryWriter::State {
     if (owner == forks) delete queue.load();
   }
   void begin() {
-    count_forks();
     queue = new summary::Queue(directory, options);
     owner = forks.load();
   }
@@ -57,12 +53,38 @@ struct SummaryWriter::State {
     const Context& here = context();
     const std::int64_t step = at.step.value_or(here.step < 0 ? 0 : here.step);
     const std::string_view scope = at.scoped && here.scope ? here.scope->path : std::string_view();
-    mine().add({summary::wall_time(), step, summary::tag_of(scope, tag), std::move(what),
-                bytes + tag.size() + sizeof(summary::Item)});
+    std::string full = summary::tag_of(scope, tag);
+    bytes += full.size() + sizeof(summary::Item);
+    mine().add({summary::wall_time(), step, std::move(full), std::move(what), bytes});
   }
 };
 
 namespace {
+
+// The writers of the process, for flush_all. Forks wait for its lock, so that no child finds it closed.
+struct Living {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<SummaryWriter::State>> all;
+};
+Living& living() {
+  static Living& the = *[] {
+    pthread_atfork([] { living().mutex.lock(); }, [] { living().mutex.unlock(); },
+                   [] {
+                     forks.fetch_add(1, std::memory_order_relaxed);
+                     living().mutex.unlock();
+                   });
+    return new Living;  // never goes away: others may end later than statics
+  }();
+  return the;
+}
+std::shared_ptr<SummaryWriter::State> made(const std::string& directory, const SummaryOptions& options) {
+  Living& l = living();
+  auto state = std::make_shared<SummaryWriter::State>(directory, options);
+  const std::lock_guard lock(l.mutex);
+  std::erase_if(l.all, [](const auto& w) { return w.expired(); });
+  l.all.push_back(state);
+  return state;
+}
 
 // What the writer's thread may look at later: memory of others may change.
 Tensor kept(const Tensor& x) {
@@ -107,13 +129,13 @@ Tensor pixels_of(const Tensor& x) {
 }  // namespace
 
 SummaryWriter::SummaryWriter(const std::string& directory, const SummaryOptions& options, std::source_location)
-    : state_(std::make_shared<State>(directory, options)) {}
+    : state_(made(directory, options)) {}
 SummaryWriter::~SummaryWriter() = default;
 SummaryWriter::SummaryWriter(SummaryWriter&&) noexcept = default;
 SummaryWriter& SummaryWriter::operator=(SummaryWriter&&) noexcept = default;
 
 void SummaryWriter::scalar(std::string_view tag, double value, const SummaryAt& at) {
-  state_->add(tag, at, 0, static_cast<float>(value));
+  state_->add(tag, at, 0, value);
 }
 void SummaryWriter::scalar(std::string_view tag, const Tensor& value, const SummaryAt& at) {
   if (value.size() != 1 || is_complex(value.dtype()))
@@ -140,7 +162,10 @@ void SummaryWriter::image(std::string_view tag, const Tensor& image, const Summa
   state_->add(tag, at, static_cast<std::size_t>(pixels.size()), summary::Image{pixels});
 }
 void SummaryWriter::diagnosis(std::string_view tag, const linalg::Diagnosis& diagnosis, const SummaryAt& at) {
-  state_->add(tag, at, 0, diagnosis);
+  const Tensor matrix = diagnosis.state() ? diagnosis.state()->matrix : Tensor();
+  const std::size_t elements =
+      matrix.defined() ? static_cast<std::size_t>(matrix.size()) * size_of(matrix.dtype()) : 0;
+  state_->add(tag, at, elements + static_cast<std::size_t>(diagnosis.size()) * sizeof(linalg::Verdict), diagnosis);
 }
 
 void SummaryWriter::flush() {
@@ -160,6 +185,17 @@ std::int64_t SummaryWriter::dropped() const {
 }
 
 namespace summary {
+
+void flush_all() {
+  std::vector<std::shared_ptr<SummaryWriter::State>> all;
+  {
+    const std::lock_guard lock(living().mutex);
+    for (const auto& w : living().all)
+      if (auto state = w.lock()) all.push_back(std::move(state));
+  }
+  for (const auto& state : all)
+    if (state->owner == forks) state->queue.load()->flush();  // others have been given nothing since the fork
+}
 
 SummaryWriter* innermost() noexcept {
   return context().summaries;

@@ -86,7 +86,24 @@ TEST(Losses, GradientsOfLossesAreRight) {
   check([&](const Tensor& v) { return nn::softmax_cross_entropy(v, p); });
 }
 TEST(Losses, AClassThatIsNotThereIsRefused) {
-  EXPECT_THROW(nn::softmax_cross_entropy(ones({1, 3}), Tensor{3}), IndexError);
+  for (const Tensor& labels : {Tensor{{0, 2}, {1, 3}}, Tensor{{0, 2}, {1, -1}}}) try {
+      (void)nn::softmax_cross_entropy(ones({2, 2, 3}), labels);
+      FAIL() << labels;
+    } catch (const IndexError& e) {
+      const std::string said = e.what();
+      EXPECT_NE(said.find("labels[1, 1] = "), std::string::npos) << said;
+      EXPECT_NE(said.find("is outside of 0 … 2"), std::string::npos) << said;
+    }
+  const Tensor huge = Tensor::from(std::vector<std::uint64_t>{~std::uint64_t{0}}, {1});
+  EXPECT_THROW(nn::softmax_cross_entropy(ones({1, 3}), huge), IndexError);
+}
+TEST(Losses, ARowThatTheTableHasNotIsRefusedAndTheModelStaysEmpty) {
+  for (const int number : {-1, 4}) {
+    nn::Model model;
+    nn::Pass pass(model);
+    EXPECT_THROW(nn::embedding(pass, Tensor{0, number}, 4, 2), IndexError) << number;
+    EXPECT_TRUE(model.parameters().empty());
+  }
 }
 
 }  // namespace

@@ -131,6 +131,54 @@ TEST(Optimizers, ClippingKeepsTheDirectionAndTheNormWithoutOverflow) {
   EXPECT_EQ(same[0].to_vector<double>(), (std::vector<double>{3, 4}));
   EXPECT_EQ(nn::clip_value({Tensor{-7.0, 0.5}}, 2)[0].to_vector<double>(), (std::vector<double>{-2, 0.5}));
 }
+TEST(Optimizers, ClippingIsRightAtBothEndsOfEveryDtype) {
+  const auto [large, norm] = nn::clip_norm({full({4}, 3e38, {.dtype = f32})}, 1);
+  EXPECT_NEAR(norm, 6e38, 1e32);
+  for (const float v : large[0].to_vector<float>()) EXPECT_NEAR(v, 0.5, 1e-6);
+  const auto [beyond, infinite] = nn::clip_norm({full({4}, 1e308)}, 1);  // 2e308 is no double
+  EXPECT_TRUE(std::isinf(infinite));
+  for (const double v : beyond[0].to_vector<double>()) EXPECT_DOUBLE_EQ(v, 0.5);
+  const Tensor half = nn::clip_norm({full({1}, 6e4, {.dtype = f16})}, 1e-3).first[0];  // 1e-3 / 6e4 is no f16
+  EXPECT_NEAR(astype(half, f64).item<double>(), 1e-3, 1e-6);
+  const Tensor bad = nn::clip_norm({Tensor{1.0, std::numeric_limits<double>::infinity()}}, 1).first[0];
+  EXPECT_EQ(min(bad).item<double>(), 1) << "what is infinite has no direction";
+}
+TEST(Optimizers, ClippingTakesNoLimitsThatAreNone) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const double most : {-1.0, inf, std::nan("")}) {
+    EXPECT_THROW(nn::clip_norm({Tensor{1.0}}, most), ArgumentError) << most;
+    EXPECT_THROW(nn::clip_value({Tensor{1.0}}, most), ArgumentError) << most;
+    EXPECT_THROW(nn::sgd({.clip = {.norm = most}}), ArgumentError) << most;
+    EXPECT_THROW(nn::sgd({.clip = {.value = most}}), ArgumentError) << most;
+  }
+  EXPECT_THROW(nn::clip_norm({Tensor{1.0}}, 0), ArgumentError);
+  EXPECT_EQ(nn::clip_value({Tensor{1.0}}, 0)[0].item<double>(), 0);
+}
+TEST(Optimizers, ARateThatIsNoneChangesNothing) {
+  for (const double rate : {-0.1, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    nn::Model model;
+    nn::Optimizer o = nn::sgd({.rate = [=](std::int64_t step) { return step == 1 ? rate : 0.5; }});
+    const auto step = [&] {
+      nn::Pass pass(model, true);
+      o.step(pass, sum(pass.parameter("w", {1}, nn::constant(1))));
+    };
+    step();
+    EXPECT_THROW(step(), ArgumentError) << rate;
+    EXPECT_EQ(model["w"].item<float>(), 0.5F);
+    EXPECT_EQ(o.steps(), 1);
+    EXPECT_THROW(nn::exponential_decay(rate, 0.5, 10), ArgumentError) << rate;
+    EXPECT_THROW(nn::cosine_decay(1, 10, rate), ArgumentError) << rate;
+    EXPECT_THROW(nn::piecewise({{0, 1.0}, {5, rate}}), ArgumentError) << rate;
+  }
+  EXPECT_THROW(nn::exponential_decay(1, -0.5, 10), ArgumentError);
+}
+TEST(Optimizers, AnInfiniteGradientIsRefusedAlsoWhereItIsClipped) {
+  nn::Model model;
+  nn::Optimizer o = nn::sgd({.clip = {.norm = 1}});
+  nn::Pass pass(model, true);
+  (void)pass.parameter("w", {2}, nn::constant(1));
+  EXPECT_THROW(o.apply(model, {full({2}, std::numeric_limits<double>::infinity(), {.dtype = f32})}), NonFiniteError);
+}
 TEST(Optimizers, ClipOptionsActBeforeTheUpdate) {
   nn::Model model({.dtype = f64});
   nn::Optimizer o = nn::sgd({.rate = 1, .clip = {.norm = 1}});
@@ -185,6 +233,15 @@ TEST(Optimizers, ARuleOfOnesOwnIsOneFunction) {
                         return w - wp::sign(g) * rate;
                       }};
   expect_rule(nn::Optimizer(sign, 0.25), [](Cell& c, Real g, int) { c.w -= g > 0 ? 0.25L : -0.25L; });
+}
+TEST(Optimizers, ARuleThatGivesAnotherShapeOrDtypeChangesNothing) {
+  for (const Tensor& made : {zeros({3}, {.dtype = f32}), zeros({2}), Tensor()}) {
+    nn::Model model;
+    nn::Optimizer o({"mine", {}, [&](const auto&, const auto&, auto, double, auto) { return made; }}, 0.25);
+    nn::Pass pass(model, true);
+    EXPECT_THROW(o.step(pass, sum(pass.parameter("w", {2}, nn::constant(1)))), ShapeError);
+    EXPECT_EQ(model["w"].to_vector<float>(), (std::vector<float>{1, 1}));
+  }
 }
 
 }  // namespace

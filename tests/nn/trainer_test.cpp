@@ -229,6 +229,40 @@ TEST_F(Training, StopsEarlyWithTheBestParameters) {
   ASSERT_EQ(h.epochs.size(), best + 3);
   EXPECT_EQ(weights(run.model), after[best]);
 }
+TEST_F(Training, StopsEarlyAlsoWhenNoEpochHadAValue) {
+  Job run({.epochs = 50, .early_stop = nn::EarlyStop{.metric = "bad", .patience = 3}}, nn::sgd(), linear_loss);
+  run.trainer.metric("bad", [](nn::Pass&, const Batch&) { return Tensor(std::nan("")); });
+  const nn::History h = run.trainer.fit(data_, data_);
+  EXPECT_TRUE(h.stopped_early);
+  EXPECT_EQ(h.epochs.size(), 3U);
+}
+TEST_F(Training, CheckpointsWithWordsThatAreNoNumbersAreRefusedAndChangeNothing) {
+  const std::string good = path("run.safetensors"), bad = path("bad.safetensors");
+  Job run({.epochs = 1, .checkpoint = good});
+  (void)run.trainer.fit(data_);
+  const NamedTensors arrays = load_all(good);
+  const auto why = [&](const std::string& key, const std::optional<std::string>& text) -> std::string {
+    SaveOptions options;
+    for (const auto& [k, v] : load_metadata(good))
+      if (k != key || text) options.metadata.emplace_back(k, k == key ? *text : v);
+    save_all(bad, arrays, options);
+    Job other({});
+    try {
+      other.trainer.load_checkpoint(bad);
+    } catch (const FormatError& e) {
+      EXPECT_TRUE(other.model.parameters().empty());
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(why("step", "7"), "no error");
+  EXPECT_SAYS(why("step", "abc"), "its 'step' must be a number from 0 on; got 'abc'");
+  EXPECT_SAYS(why("batch", "-1"), "got '-1'");
+  EXPECT_SAYS(why("epoch", "1 "), "got '1 '");
+  EXPECT_SAYS(why("sum", ""), "its 'sum' must be a number");
+  EXPECT_SAYS(why("optimizer.steps", "1e3"), "got '1e3'");
+  EXPECT_SAYS(why("random.counter", std::nullopt), "it has no 'random.counter'");
+}
 TEST_F(Training, AMetricThatIsNotMeasuredCannotStopIt) {
   Job run({.early_stop = nn::EarlyStop{.metric = "accuracy"}});
   EXPECT_THROW(run.trainer.fit(data_), ArgumentError);
@@ -299,6 +333,10 @@ TEST_F(Training, OptionsThatAreNoneAreRefused) {
   EXPECT_THROW(Job({.nonfinite = "ignore"}), ArgumentError);
   EXPECT_THROW(Job({.checkpoint = "run.txt"}), ArgumentError);
   EXPECT_THROW(Job({.epochs = -1}), ArgumentError);
+  EXPECT_THROW(Job({.early_stop = nn::EarlyStop{.patience = -1}}), ArgumentError);
+  EXPECT_THROW(Job({.early_stop = nn::EarlyStop{.least = std::nan("")}}), ArgumentError);
+  EXPECT_THROW(Job({.watch_every = 5}), ArgumentError) << "there is no folder to log to";
+  EXPECT_THROW(Job({.log_every = -1}), ArgumentError);
 }
 
 TEST_F(Training, OneSwitchLogsActivationsWeightsAndGradients) {

@@ -212,3 +212,75 @@ def test_a_trainer_keeps_its_model_alive_and_lets_it_go():
     del trainer
     gc.collect()
     assert gone() is None
+
+
+def test_a_rate_that_is_no_number_is_named():
+    for given, error, words in (("fast", TypeError, "the function gave 'fast' for step 0"), (None, TypeError, "None"),
+                                (-1.0, ValueError, "finite and not negative"), (math.nan, ValueError, "nan")):
+        model, optimizer = nn.Model(), nn.sgd(lambda step: given)
+        p = nn.Pass(model, True)
+        with pytest.raises(error, match=words):
+            optimizer.step(p, wp.sum(p.parameter("w", (1,), nn.constant(1))))
+        assert model["w"].item() == 1 and optimizer.steps == 0
+
+
+def test_labels_and_numbers_do_not_count_from_the_end():
+    with pytest.raises(IndexError, match=r"labels\[1\] = -1 is outside of 0 … 2"):
+        nn.softmax_cross_entropy(np.zeros((2, 3)), [0, -1])
+    with pytest.raises(IndexError, match=r"numbers\[0, 1\] = 5 is outside of 0 … 4"):
+        nn.embedding(nn.Pass(nn.Model()), [[0, 5]], 5, 2)
+
+
+def heavy_ball(w, g, slots, rate, step):
+    slots[0] = slots[0] * 0.9 + g
+    return w - slots[0] * rate
+
+
+def test_a_rule_of_ones_own_is_momentum_bit_for_bit_and_may_be_restored():
+    def run(optimizer, steps, model=None):
+        model = model or nn.Model(seed=3)
+        for k in range(steps):
+            p = nn.Pass(model, True)
+            optimizer.step(p, linear(p, {name: wp.asarray(v) for name, v in line(10, k).items()}))
+        return model
+    mine = nn.Optimizer(nn.Rule("mine", heavy_ball, ["velocity"]), 0.1, clip_norm=1)
+    model = run(mine, 4)
+    assert weights(model) == weights(run(nn.sgd(0.1, momentum=0.9, clip_norm=1), 4)) and mine.name == "mine"
+    slots = mine.slots(model)
+    assert set(slots) == {"velocity/dense/weights", "velocity/dense/bias"}
+    other = nn.Optimizer(nn.Rule("mine", heavy_ball, ["velocity"]), 0.1, clip_norm=1)
+    other.restore(model, slots, mine.steps)
+    assert other.steps == 4
+    assert weights(run(other, 1, model.copy())) == weights(run(mine, 1, model.copy()))
+    with pytest.raises(wp.FormatError, match="is not of this model"):
+        other.restore(model, {"velocity/other": [1.0]}, 1)
+
+
+def test_a_rule_that_gives_what_is_no_weight_changes_nothing():
+    for update, error in ((lambda w, g, slots, rate, step: w[:1], wp.ShapeError), (lambda w, g, slots, rate, step: "w", TypeError),
+                          (lambda w, g, slots, rate, step: slots.clear() or w, ValueError), (lambda *a: 1 / 0, ZeroDivisionError)):
+        model, optimizer = nn.Model(), nn.Optimizer(nn.Rule("bad", update, ["s"]), 0.1)
+        p = nn.Pass(model, True)
+        with pytest.raises(error):
+            optimizer.step(p, wp.sum(p.parameter("w", (2,), nn.constant(1))))
+        assert model["w"].tolist() == [1, 1] and optimizer.steps == 0
+
+
+def test_draws_of_a_pass_move_the_counter_of_its_model():
+    model = nn.Model(seed=7)
+    p, same = nn.Pass(model), wp.random.Generator(0)
+    same.state = model.random.state
+    for draws in (p.random, model.random, p.random):
+        assert draws.normal((5,)).tolist() == same.normal((5,)).tolist() and model.random.state == same.state
+    model.random.state = (7, 0)
+    assert p.random.counter == 0 and p.random.key == 7
+
+
+def test_the_writer_of_a_trainer_is_at_hand(tmp_path):
+    trainer = nn.Trainer(nn.Model(), nn.adam(), linear, summaries=str(tmp_path), progress=False)
+    trainer.summaries.scalar("mine", 2.0, 0)
+    trainer.summaries.flush()
+    assert wp.read_events(str(tmp_path))[""].scalars["mine"]["value"] == [2.0]
+    assert nn.Trainer(nn.Model(), nn.adam(), linear, progress=False).summaries is None
+    with pytest.raises(ValueError, match="watch_every = 5 logs to the folder `summaries`"):
+        nn.Trainer(nn.Model(), nn.adam(), linear, watch_every=5)

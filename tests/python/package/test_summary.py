@@ -191,3 +191,83 @@ def test_the_page_has_every_curve_and_loads_nothing(log):
     page = wp.events_page(wp.read_events(log.path), "a <title>")
     assert "a &lt;title&gt;" in page and page.count("<svg") == 2 + len(DIAGNOSED) and "<script" not in page
     assert "data:image/png;base64," in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_writer_is_left_only_where_it_was_entered_and_lives_until_then(tmp_path):
+    import gc
+    import threading
+    writer = wp.SummaryWriter(str(tmp_path / "a"))
+    with pytest.raises(ValueError, match="needs an __enter__ of the same thread"):
+        writer.__exit__(None, None, None)
+    thread = threading.Thread(target=writer.__enter__)
+    thread.start()
+    thread.join()
+    with pytest.raises(ValueError, match="same thread"):
+        writer.__exit__(None, None, None)
+    held = wp.SummaryWriter(str(tmp_path / "b")).__enter__()
+    path = held.path
+    other = wp.SummaryWriter(str(tmp_path / "c")).__enter__()
+    leave = held.__exit__
+    del held
+    gc.collect()
+    leave(None, None, None)  # not the innermost one: that stays
+    wp.summary.scalar("x", 1.0)
+    leave_other = other.__exit__
+    del other, leave
+    gc.collect()
+    wp.summary.scalar("y", 1.0)
+    leave_other(None, None, None)
+    wp.summary.scalar("nowhere", 1.0)
+    assert set(wp.read_events(str(tmp_path / "c"))[""].scalars) == {"x", "y"}
+    assert wp.read_events(path)[""].scalars == {}
+
+
+def test_a_writer_that_nobody_else_holds_stays_innermost(tmp_path):
+    import subprocess
+    import sys
+    code = ("import gc, sys, wellposed as wp\n"
+            "wp.SummaryWriter(sys.argv[1]).__enter__()\n"
+            "gc.collect()\n"
+            "for k in range(100): wp.summary.scalar('x', 1.0, k)\n")
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    assert len(wp.read_events(str(tmp_path))[""].scalars["x"]["step"]) == 100
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_process_of_multiprocessing_loses_nothing(tmp_path, method):
+    import subprocess
+    import sys
+    script = tmp_path / "script.py"
+    script.write_text("import multiprocessing, sys\n"
+                      "def work(folder, writer=None):\n"
+                      "    import wellposed as wp\n"
+                      "    writer = writer or wp.SummaryWriter(folder)\n"
+                      "    globals()['kept'] = writer  # nobody closes it\n"
+                      "    for step in range(100): writer.scalar('child', step, step)\n"
+                      "if __name__ == '__main__':\n"
+                      "    c = multiprocessing.get_context(sys.argv[2])\n"
+                      "    arguments = [sys.argv[1]]\n"
+                      "    if sys.argv[2] == 'fork':\n"
+                      "        import wellposed as wp\n"
+                      "        arguments.append(wp.SummaryWriter(sys.argv[1]))\n"
+                      "    p = c.Process(target=work, args=arguments); p.start(); p.join()\n"
+                      "    sys.exit(p.exitcode)\n")
+    subprocess.run([sys.executable, str(script), str(tmp_path / "runs"), method], check=True)
+    assert wp.read_events(str(tmp_path / "runs"))[""].scalars["child"]["step"] == list(range(100))
+
+
+def test_folders_whose_names_are_no_utf8_are_read_and_drawn(tmp_path):
+    import os
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    os.mkdir(odd)
+    with wp.SummaryWriter(str(tmp_path)) as writer:
+        writer.scalar("loss", 1.0, 0)
+        writer.flush()
+        os.rename(writer.path, odd + "/events.out.tfevents.1")
+    with open(odd + "/events.out.tfevents.0", "w") as file:
+        file.write("only words")
+    for where, run in ((str(tmp_path), "\udcff"), (odd, "")):
+        runs = wp.read_events(where)
+        assert list(runs) == [run] and runs[run].scalars["loss"]["step"] == [0]
+        assert runs[run].damage[0][0] == odd + "/events.out.tfevents.0"
+        assert "loss" in runs[run].csv(run) and "loss" in wp.events_page(runs) and "only" not in runs[run].json()
