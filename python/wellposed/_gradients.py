@@ -142,6 +142,7 @@ class _Function:
     """A function of a structure of tensors as one from a list to a list of them; keeps the structure of its results."""
 
     def __init__(self, function, argument, *, spread=True):
+        _need_function(sys._getframe(1).f_code.co_name, "f", function)
         self.function, self.argument, self.result = function, argument, None
         self.spread = spread and isinstance(argument, (list, tuple))
 

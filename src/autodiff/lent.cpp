@@ -1,5 +1,9 @@
 #include "autodiff/lent.hpp"
 
+#include <array>
+#include <bit>
+#include <cstring>
+
 #include "base/busy.hpp"
 #include "base/text.hpp"
 #include "ops/moves.hpp"
@@ -17,16 +21,27 @@ Tensor contiguous_copy(const Tensor& t) {
 }
 std::size_t checksum(const Tensor& t) {
   const Tensor whole = t.is_contiguous() ? t : contiguous_copy(t);
-  return std::hash<std::string_view>()({whole.node()->data, whole.nbytes()});
+  const char* at = whole.node()->data;
+  std::size_t left = whole.nbytes();
+  std::array<std::uint64_t, 4> lanes{1, 2, 3, 4}, words{};
+  const auto mix = [](std::uint64_t h, std::uint64_t w) { return std::rotl(h ^ w, 29) * 0x9E3779B97F4A7C15U; };
+  for (; left > 0; left -= std::min(left, sizeof words), at += sizeof words) {
+    if (left < sizeof words) words.fill(0);
+    std::memcpy(words.data(), at, std::min(left, sizeof words));
+    for (std::size_t k = 0; k < 4; ++k) lanes[k] = mix(lanes[k], words[k]);
+  }
+  return mix(mix(lanes[0], lanes[1]), mix(lanes[2], lanes[3]));
 }
 Tensor own_if_small(const Tensor& t) {
-  return t.defined() && is_borrowed(t) && t.nbytes() <= kCopied ? contiguous_copy(t) : t;
+  if (!t.defined() || !is_borrowed(t) || t.nbytes() > kCopied) return t;
+  Tensor y = contiguous_copy(t);
+  y.node()->id = t.node()->id;
+  return y;
 }
 
 void refuse_changed(std::string_view reader, const std::string& facts) {
   refuse<GradientError>("WP-GRD-003",
-                        say("memory that was lent to wellposed, and that the derivative of ", reader, " needs (",
-                            facts, "), was changed since."),
+                        say("lent memory that the derivative of ", reader, " needs (", facts, ") was changed since."),
                         "Do not write to it until the gradient is taken, or hand over a copy.");
 }
 

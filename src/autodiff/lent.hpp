@@ -10,8 +10,9 @@ namespace wp::autodiff {
 bool is_borrowed(const Tensor& t) noexcept;
 inline constexpr std::size_t kCopied = 1 << 16;  // bytes of borrowed memory that are copied rather than summed up
 Tensor contiguous_copy(const Tensor& t);
+// Each step of it is a bijection: a change of one word is always seen.
 std::size_t checksum(const Tensor& t);
-// A copy of borrowed memory that is small; else t itself.
+// A copy of borrowed memory that is small, as the same variable; else t itself.
 Tensor own_if_small(const Tensor& t);
 // facts: "f64 [3]".
 [[noreturn]] void refuse_changed(std::string_view reader, const std::string& facts);

@@ -74,7 +74,6 @@ void Tape::after(Call& c) {
 // t is place i of the step: an input, or an output behind them.
 void Tape::keep(Step& s, std::uint32_t i, const Tensor& t) {
   s.saved[i] = own_if_small(t);
-  if (s.saved[i].node() != t.node()) s.saved[i].node()->id = t.node()->id;
 }
 
 // A variable has one value: the one that the first call read.

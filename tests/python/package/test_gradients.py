@@ -190,6 +190,12 @@ def test_an_argument_of_checkpoint_that_is_captured_too_is_refused():
             wp.checkpoint(lambda q: q * x, x)
 
 
+def test_a_captured_copy_of_lent_memory_is_the_same_variable_in_second_derivatives():
+    square = wp.custom_gradient(lambda x: (x * x, lambda g: g * 2 * x))
+    for x in (wp.ones(2), wp.asarray(np.ones(2))):
+        assert wp.hessian(lambda q: wp.sum(square(q) * q), x).tolist() == [[6.0, 0.0], [0.0, 6.0]]
+
+
 def test_a_rule_of_custom_gradient_captures_a_copy_of_small_lent_memory():
     square = wp.custom_gradient(lambda x: (x * x, lambda g: g * 2 * x))
     for n in (3, 200_000):
