@@ -137,5 +137,7 @@ void bind_summary(nb::module_& m);
 void bind_nn(nb::module_& m);
 void bind_adapters(nb::module_& m);
 void bind_xla(nb::module_& m);
+// After all of these: refused calls of what they bound name the argument that is wrong.
+void explain_calls(nb::module_& m);
 
 }  // namespace wp::python

@@ -78,6 +78,8 @@ Finding make_finding(const nb::dict& d) {
   take(d, "measured", f.measured);
   take(d, "threshold", f.threshold);
   take(d, "count", f.count);
+  take(d, "members", f.members);
+  take(d, "worst_member", f.worst_member);
   take(d, "element", f.element);
   take(d, "operands", f.operands);
   take(d, "dtype", f.dtype);

@@ -111,20 +111,33 @@ void bind_functions(nb::module_& m) {
                        return unlocked([&](auto) { return pull(g); });
                      }));
   });
-  m.def("linearize", [](const TensorFunction& f, const Tensor& x) {
-    auto r = unlocked([&](auto w) { return linearize(f, x, w); });
-    return std::pair(
-        r.value, TensorFunction([map = r.map](const Tensor& v) { return unlocked([&](auto) { return map(v); }); }));
-  });
-  m.def("gradient",
-        [](const TensorFunction& f, const Tensor& x) { return unlocked([&](auto w) { return gradient(f, x, w); }); });
-  m.def("jacobian",
-        [](const TensorFunction& f, const Tensor& x) { return unlocked([&](auto w) { return jacobian(f, x, w); }); });
-  m.def("hessian",
-        [](const TensorFunction& f, const Tensor& x) { return unlocked([&](auto w) { return hessian(f, x, w); }); });
-  m.def("hvp", [](const TensorFunction& f, const Tensor& x, const Tensor& v) {
-    return unlocked([&](auto w) { return hvp(f, x, v, w); });
-  });
+  m.def(
+      "linearize",
+      [](const TensorFunction& f, const Tensor& x) {
+        auto r = unlocked([&](auto w) { return linearize(f, x, w); });
+        return std::pair(r.value, TensorFunction([map = r.map](const Tensor& v) {
+                           return unlocked([&](auto) { return map(v); });
+                         }));
+      },
+      nb::arg("f"), nb::arg("x"));
+  m.def(
+      "gradient",
+      [](const TensorFunction& f, const Tensor& x) { return unlocked([&](auto w) { return gradient(f, x, w); }); },
+      nb::arg("f"), nb::arg("x"));
+  m.def(
+      "jacobian",
+      [](const TensorFunction& f, const Tensor& x) { return unlocked([&](auto w) { return jacobian(f, x, w); }); },
+      nb::arg("f"), nb::arg("x"));
+  m.def(
+      "hessian",
+      [](const TensorFunction& f, const Tensor& x) { return unlocked([&](auto w) { return hessian(f, x, w); }); },
+      nb::arg("f"), nb::arg("x"));
+  m.def(
+      "hvp",
+      [](const TensorFunction& f, const Tensor& x, const Tensor& v) {
+        return unlocked([&](auto w) { return hvp(f, x, v, w); });
+      },
+      nb::arg("f"), nb::arg("x"), nb::arg("v"));
   m.def("per_sample_gradients",
         [](const std::function<Tensor(const List&, const List&)>& f, const List& parameters, const List& data) {
           return unlocked([&](auto w) { return per_sample_gradients(f, parameters, data, w); });

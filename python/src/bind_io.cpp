@@ -123,11 +123,11 @@ void bind_files(nb::module_& m) {
 void bind_io(nb::module_& m) {
   m.def(
       "asarray", [](nb::object o, nb::object dtype, nb::object copy) { return nb::steal(asarray(o, dtype, copy)); },
-      nb::arg("obj"), nb::arg("dtype").none(), nb::arg("copy").none());
+      nb::arg("obj").none(), nb::arg("dtype").none(), nb::arg("copy").none());
   m.def(
       "from_dlpack",
       [](nb::object o, nb::object device, nb::object copy) { return nb::steal(take_dlpack(o, device, copy)); },
-      nb::arg("x"), nb::arg("device").none(), nb::arg("copy").none());
+      nb::arg("x").none(), nb::arg("device").none(), nb::arg("copy").none());
   m.def("from_tensor", [](const Tensor& x) { return x; });
   m.def("bytes_of", bytes_of);
   m.def("from_bytes", from_bytes);

@@ -35,7 +35,9 @@ std::int64_t member_at(const Diagnosis& d, std::int64_t i) {
 
 // The matrix that the least can be said of, for a picture of its spectrum; undefined if it was not kept.
 Tensor matrix_of_worst(const Diagnosis& d) {
-  if (!d.state() || !d.state()->matrix.defined() || d.state()->matrix.ndim() < 2 || d.worst() < 0) return {};
+  if (!d.state() || !d.state()->matrix.defined() || d.state()->matrix.ndim() < 2 || d.worst() < 0 ||
+      d.state()->matrix.size() == 0)
+    return {};
   const Tensor& a = d.state()->matrix;
   return reshape(a, {-1, a.shape(-2), a.shape(-1)})[{d.worst()}];
 }
@@ -150,10 +152,12 @@ void bind_factored(nb::module_& m) {
       .def("__repr__", &Factored::to_string);
   m.def(
       "factored",
-      [](const Tensor& a, std::string_view method, std::string_view if_ill, nb::object ridge, double noise,
+      [](nb::handle matrix, std::string_view method, std::string_view if_ill, nb::object ridge, double noise,
          double shift, std::string_view assume, std::optional<bool> refine, bool certify,
          std::optional<double> min_digits, std::optional<std::vector<std::string>> names, std::string_view accuracy,
          std::optional<double> rtol, double atol) {
+        const Tensor a = as_tensor(matrix.ptr(), "factored: a");
+        if (!names) names = labels_of(matrix.ptr());
         FactoredOptions o{.method = intern(method),
                           .if_ill = intern(if_ill),
                           .noise = noise,
@@ -169,7 +173,7 @@ void bind_factored(nb::module_& m) {
         if (!ridge.is_none()) o.ridge = setting_of(ridge, "factored: ridge");
         return unlocked([&](auto where) { return linalg::factored(a, o, where); });
       },
-      nb::arg("a"), nb::kw_only(), nb::arg("method") = "auto", nb::arg("if_ill") = "raise",
+      nb::arg("a").none(), nb::kw_only(), nb::arg("method") = "auto", nb::arg("if_ill") = "raise",
       nb::arg("ridge").none() = nb::none(), nb::arg("noise") = 0.0, nb::arg("shift") = 0.0,
       nb::arg("assume") = "detect", nb::arg("refine").none() = nb::none(), nb::arg("certify") = false,
       nb::arg("min_digits").none() = nb::none(), nb::arg("names").none() = nb::none(), nb::arg("accuracy") = "normal",

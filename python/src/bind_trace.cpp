@@ -66,7 +66,7 @@ void bind_blame(nb::module_& m) {
       .def("json", &Blame::json)
       .def("html", &Blame::html, nb::arg("path"))
       .def("__repr__", &Blame::text);
-  m.def("blame", blame_of, nb::arg("x"), nb::arg("element").none() = nb::none());
+  m.def("blame", blame_of, nb::arg("x").none(), nb::arg("element").none() = nb::none());
   using T = While<Trace, TraceOptions>;
   nb::class_<T> t(m, "Trace", "Keeps the calls of all threads inside a with block.");
   t.def(

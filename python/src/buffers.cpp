@@ -52,6 +52,10 @@ Tensor from_buffer(PyObject* o, std::string_view what) {
   auto lent = std::make_unique<Lent>();
   if (PyObject_GetBuffer(o, &lent->view, PyBUF_RECORDS_RO) != 0) return {};
   const Py_buffer& v = lent->view;
+  if (v.ndim > 0 && (!v.shape || !v.strides)) {  // dates of NumPy: bytes without a layout, which was asked for
+    PyBuffer_Release(&lent->view);
+    return {};
+  }
   try {
     const DType dtype = parse_format(v.format, v.itemsize, what);
     const auto item = static_cast<std::int64_t>(size_of(dtype));

@@ -183,7 +183,14 @@ Tensor stacked(PyObject* o, std::string_view what) {
   if (!PyList_Check(o) && !PyTuple_Check(o)) return as_tensor(o, what);
   Tensors parts;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-  for (Py_ssize_t i = 0; i < n; ++i) parts.push_back(stacked(PySequence_Fast_GET_ITEM(o, i), what));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    parts.push_back(stacked(PySequence_Fast_GET_ITEM(o, i), what));
+    if (!(parts.back().shape() == parts[0].shape()))
+      raise<ShapeError>("WP-SHP-001", what.substr(0, what.find(':')),
+                        say(what.substr(what.find(' ') + 1), " must have arrays of one shape in a list; got ",
+                            parts[0].shape(), " at 0 and ", parts.back().shape(), " at ", i, "."),
+                        "Pad them, or keep them in a list.");
+  }
   return stack(parts, {}, here().location());
 }
 

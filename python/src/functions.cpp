@@ -9,6 +9,19 @@
 #include "signature.hpp"
 
 namespace wp::python {
+
+std::optional<std::vector<std::string>> labels_of(PyObject* o) {
+  if (!o || is_tensor(o) || !PyObject_HasAttrString(o, "columns") || !PyObject_HasAttrString(o, "index")) return {};
+  const Ref columns(PyObject_GetAttrString(o, "columns"));
+  const Ref all(columns ? PySequence_List(columns.get()) : nullptr);
+  PyErr_Clear();
+  if (!all) return {};
+  std::vector<std::string> out;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i)
+    out.emplace_back(text_of(Ref::checked(PyObject_Str(PyList_GET_ITEM(all.get(), i))).get()));
+  return out;
+}
+
 namespace {
 
 constexpr std::size_t kMost = 24;  // parameters of one function
@@ -154,19 +167,6 @@ struct Operands {
   }
 };
 
-// Labels of a table (pandas' columns) name the rows and columns of a matrix in messages.
-Attr labels_of(PyObject* o) {
-  if (!o || is_tensor(o) || !PyObject_HasAttrString(o, "columns") || !PyObject_HasAttrString(o, "index")) return {};
-  const Ref columns(PyObject_GetAttrString(o, "columns"));
-  const Ref all(columns ? PySequence_List(columns.get()) : nullptr);
-  PyErr_Clear();
-  if (!all) return {};
-  std::vector<std::string> out;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i)
-    out.emplace_back(text_of(Ref::checked(PyObject_Str(PyList_GET_ITEM(all.get(), i))).get()));
-  return out;
-}
-
 // axes=([0, 1], [1, 0]) stands for x1_axes and x2_axes, where an op has these beside the number axes.
 struct Placed {
   std::size_t index;
@@ -259,7 +259,7 @@ PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t cou
       else
         o.add(value, f.name, name, f.op->params[p.index].optional);
       if (f.names >= 0 && p.index == 0 && value && !is_tensor(value)) [[unlikely]]
-        if (Attr labels = labels_of(value)) attribute(static_cast<std::size_t>(f.names)) = labels;
+        if (auto labels = labels_of(value)) attribute(static_cast<std::size_t>(f.names)) = std::move(*labels);
     } else if (value) {
       if (p.role == Parameter::attribute && f.op->attrs[p.index].type == AttrType::integer &&
           PySequence_Check(value) && !is_tensor(value)) {

@@ -23,7 +23,8 @@ struct Key {
     if (PyList_Check(o) && PyList_GET_SIZE(o) == 0) return listed(Tensor::adopt(detail::make_node(i64, {0})));
     if (PyList_Check(o) || is_tensor(o) || PyBool_Check(o)) return listed(as_tensor(o, "the index"));
     Tensor t = PyObject_CheckBuffer(o) ? from_array(o, "the index") : Tensor();
-    if (!t.defined() && !PyIndex_Check(o)) t = tensor_from(o, "the index");
+    const bool lends = PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__dlpack__");
+    if (!t.defined() && (lends || !PyIndex_Check(o))) t = tensor_from(o, "the index");
     if (t.defined()) return listed(t);
     if (PyIndex_Check(o)) return integer(o);
     PyErr_SetString(

@@ -44,4 +44,5 @@ NB_MODULE(_core, m) {
   bind_adapters(m);
   bind_xla(m);
   m.def("run_command", run_command, nb::call_guard<nb::gil_scoped_release>());
+  explain_calls(m);
 }

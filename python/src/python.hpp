@@ -6,10 +6,12 @@
 #include <structmember.h>
 
 #include <atomic>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "ops/op.hpp"
@@ -89,6 +91,8 @@ Tensor from_array(PyObject* o, std::string_view what);
 Tensor from_buffer(PyObject* o, std::string_view what);
 Tensor from_dlpack(PyObject* o, std::string_view what);
 Tensor from_list(PyObject* o, std::string_view what);
+// Labels of a table (pandas' columns) name the rows and columns of a matrix in messages.
+std::optional<std::vector<std::string>> labels_of(PyObject* o);
 // x in memory of its own, not shared with a lender.
 Tensor copied(const Tensor& x);
 

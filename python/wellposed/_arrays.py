@@ -67,7 +67,11 @@ def result_type(*arrays_and_dtypes):
         if isinstance(x, (bool, int, float, complex)):
             numbers.append(x)
         else:
-            out = _core.promote(out, _dtype(x)) if out is not None else _core.promote(_dtype(x), _dtype(x))
+            try:
+                dtype = _dtype(x)
+                out = _core.promote(dtype if out is None else out, dtype)
+            except TypeError:
+                raise TypeError(f"result_type: arguments must be arrays, numbers, dtypes or names of dtypes; got {x!r}.") from None
     if out is None:
         raise ValueError("result_type: needs at least one array or dtype; got numbers only.")
     for number in numbers:

@@ -1,5 +1,7 @@
 """Errors and warnings. Each error has the finding it was made from; names are those of the C++ classes."""
+import ast
 import builtins
+import re
 import sys
 import warnings
 
@@ -14,8 +16,9 @@ class Error(Exception):
         """The stable code of the finding: "WP-SHP-001"."""
         return self.finding.code if self.finding is not None else ""
 
-    def __reduce__(self):  # findings and tensors stay in the process that raised them
-        return type(self), self.args
+    def __reduce__(self):  # tensors stay in the process that raised them; a diagnosis goes as plain data
+        said = {k: v for k in ("finding", "diagnosis") if (v := getattr(self, k, None)) is not None}
+        return type(self), self.args, said
 
 
 class ArgumentError(Error, ValueError):
@@ -151,5 +154,87 @@ def _warn(finding):
 def on_finding(handler):
     """Calls handler(finding) instead of warning; None: warn again. Returns the handler before."""
     global _handler
+    if handler is not None and not callable(handler):
+        raise TypeError(f"on_finding: handler must be a function of one finding, or None; got {_type(handler)}.")
     before, _handler = _handler, handler
     return before
+
+
+# ---- calls that the C++ part refuses ---------------------------------------------------------------------------------
+_accepted = {"Tensor": "a tensor, a number, a nested list of numbers, or an array", "str": "text", "int": "an integer", "float": "a number",
+             "bool": "True or False", "Callable": "a function", "callable": "a function", "tuple": "a tuple of integers", "Sequence": "a list",
+             "dict": "a dict", "DType": "a dtype or the name of one", "object": "given, not None"}
+_public = {"Scope": "scope", "Checks": "checks", "Recorder": "record", "Tape": "GradientTape"}
+
+
+def _type(value):
+    kind = type(value)
+    return "None" if value is None else kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _plain(annotation):
+    return ast.unparse(annotation).split("[")[0].rsplit(".", 1)[-1]
+
+
+def _fits(annotation, value):
+    """Whether a value is what a signature of nanobind's asks for; True where this cannot tell."""
+    from . import _arrays, _core
+    if isinstance(annotation, ast.BinOp):  # X | None
+        return _fits(annotation.left, value) or _fits(annotation.right, value)
+    kind = _plain(annotation)
+    if value is None or kind == "None":
+        return value is None and kind == "None"
+    if kind in ("Tensor", "DType", "tuple"):
+        try:
+            _arrays.asarray(value) if kind == "Tensor" else _core.promote(value, value) if kind == "DType" else [*map(int, value)]
+        except Exception:
+            return False
+        return True
+    if kind == "Sequence":
+        return not isinstance(value, str) and hasattr(value, "__iter__") and all(_fits(annotation.slice, v) for v in value)
+    if kind in ("Callable", "callable"):
+        return callable(value)
+    needs = {"int": "__index__", "float": "__float__"}.get(kind)
+    if needs:
+        return hasattr(value, needs) or kind == "float" and hasattr(value, "__index__")
+    known = {"str": str, "bool": bool, "dict": dict}.get(kind) or getattr(_core, kind, object)
+    return isinstance(value, known)
+
+
+def _complaint(signature, args, kwargs):
+    """What is wrong with a call: how badly, and in words."""
+    spec = ast.parse(re.sub(r"\\\d+", "...", signature) + ": ...").body[0].args
+    places = [*spec.posonlyargs, *spec.args]
+    required = places[:len(places) - len(spec.defaults)] + [p for p, d in zip(spec.kwonlyargs, spec.kw_defaults) if d is None]
+    named = {p.arg: p for p in [*places, *spec.kwonlyargs]}
+    given = dict(zip(named, args)) | kwargs
+    if len(args) > len(places) and spec.vararg is None:
+        return 2, f"takes at most {len(places)} positional argument{'s' * (len(places) != 1)}; got {len(args)}"
+    for name in kwargs:
+        if name not in named and spec.kwarg is None:
+            return 2, f"has no argument {name!r}"
+    for p in required:
+        if p.arg not in given:
+            return 2, f"{p.arg} is missing"
+    for name, value in given.items():
+        annotation = named[name].annotation if name in named else None
+        if annotation is not None and not _fits(annotation, value):
+            optional = isinstance(annotation, ast.BinOp)
+            kind = _plain(annotation.left if optional else annotation)
+            return 1, f"{name} must be {_accepted.get(kind, f'a {kind}')}{' or None' if optional else ''}; got {_type(value)}"
+    return None
+
+
+def _explain(function, args, kwargs):
+    """The sentence for a call that nanobind refused; None: it cannot be told."""
+    *owner, name = function.__qualname__.split(".")
+    if owner:
+        owner = _public.get(owner[-1], owner[-1])
+        name = owner if name == "__init__" else f"{owner}.{name}"
+    try:
+        found = [_complaint(s[0], args, kwargs) for s in function.__nb_signature__]
+    except (AttributeError, SyntaxError):
+        return None
+    if not found or None in found:
+        return None
+    return f"{name}: {min(found)[1]}."

@@ -1,7 +1,9 @@
 """Gradients of functions and recordings. Arguments may be tensors, or lists, tuples and dicts of them."""
 import sys
+from weakref import ref
 
 from . import _core
+from ._errors import _type
 
 _wp = sys.modules[__package__]
 Tensor = _wp.Tensor
@@ -31,6 +33,11 @@ def _like(tree, items):
     return None if tree is None else next(items)
 
 
+def _need_function(function, name, f):
+    if not callable(f):
+        raise TypeError(f"{function}: {name} must be a function; got {_type(f)}.")
+
+
 class GradientTape:
     """Records what is computed from the tensors it watches, and differentiates it.
 
@@ -43,7 +50,7 @@ class GradientTape:
     """
 
     def __init__(self, persistent=False):
-        self._tape = _core.Tape(persistent)
+        self._tape, self._hooks = _core.Tape(persistent), []
 
     def __enter__(self):
         self._tape.enter()
@@ -88,7 +95,10 @@ class GradientTape:
 
     def hook(self, x, function):
         """Calls function with the whole gradient of x on its way back; what it returns goes on (None: as it was)."""
-        self._tape.hook(x, function)
+        _need_function("hook", "function", function)
+        me, number = ref(self), len(self._hooks)  # kept here, where the garbage collector sees it: it may know the tape
+        self._tape.hook(x, lambda g: me()._hooks[number](g))
+        self._hooks.append(function)
 
     def stop_recording(self):
         """with tape.stop_recording(): nothing is recorded inside."""
@@ -97,6 +107,7 @@ class GradientTape:
     def reset(self):
         """Forgets everything, also what it watches, and records again."""
         self._tape.reset()
+        self._hooks.clear()
 
     def findings(self):
         """What was noticed on the way back: digits lost, kinks, ill-conditioned solves."""
@@ -131,6 +142,7 @@ class _Function:
     """A function of a structure of tensors as one from a list to a list of them; keeps the structure of its results."""
 
     def __init__(self, function, argument, *, spread=True):
+        _need_function(sys._getframe(1).f_code.co_name, "f", function)
         self.function, self.argument, self.result = function, argument, None
         self.spread = spread and isinstance(argument, (list, tuple))
 
@@ -204,6 +216,7 @@ def checkpoint(f, *x):
 
 def custom_gradient(f):
     """A decorator: f(*x) returns the values and a function from their cotangents to those of x."""
+    _need_function("custom_gradient", "f", f)
     def call(*x):
         kept = []
 

@@ -1,5 +1,6 @@
 """What wellposed.linalg and wellposed.random have beside the functions of the op table."""
 import sys
+from operator import index
 
 from . import _core
 
@@ -14,6 +15,8 @@ for _name in ("Cluster", "Diagnosis", "Factored", "IterativeResult", "LinearOper
     setattr(linalg, _name, getattr(_core, _name))
 
 Diagnosis = _core.Diagnosis
+_facts = ("code", "severity", "op", "message", "advice", "measured", "threshold", "count", "members", "worst_member", "element", "operands",
+          "dtype", "shape", "scope", "step", "file", "line")
 
 
 def _with_tolerances(name):
@@ -62,6 +65,10 @@ def _to_dict(self):
     return json.loads(self.to_json())
 
 
+def _finding(facts):
+    return _core.make_finding(facts)
+
+
 def _spectrum(values):
     """Bars for singular values or eigenvalues, by their logarithms."""
     from math import isfinite, log10
@@ -92,6 +99,8 @@ for _name in ("status", "structure", "method"):
     setattr(Diagnosis, _name, _word(_name))
 Diagnosis.to_dict = _to_dict
 Diagnosis._repr_html_ = _repr_html
+Diagnosis.__reduce__ = lambda self: (dict, (self.to_dict(),))
+_core.Finding.__reduce__ = lambda self: (_finding, ({n: getattr(self, n) for n in _facts},))
 
 
 class Generator:
@@ -101,7 +110,13 @@ class Generator:
     """
 
     def __init__(self, seed):
-        self.key, self.counter = int(seed) & 0xFFFFFFFFFFFFFFFF, 0
+        try:
+            key = index(seed)
+        except TypeError:
+            raise TypeError(f"Generator: seed must be an integer; got {type(seed).__name__} {seed!r}.") from None
+        if not 0 <= key < 2**64:
+            raise _wp.IntegerOverflow(f"Generator: seed must be from 0 to 2**64 - 1; got {key}.")
+        self.key, self.counter = key, 0
 
     @property
     def state(self):

@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "autodiff/forward.hpp"
+#include "autodiff/lent.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
@@ -31,11 +32,17 @@ Many all_cotangents(const Backward& r) {
   return u;
 }
 
+// What one call leaves for the way back: the memory of others that it read, and the rule of custom_gradient.
+struct Keepsake {
+  autodiff::Readings readings;
+  TensorsFunction pullback;
+};
+
 // What an op of the caller's does; its attribute 0. The op's record is part of it, so that it lives as long as any
 // tape remembers a call.
 struct Behaviour {
   Op op;
-  std::function<Many(Call&, const Many&)> forward;
+  std::function<Many(Keepsake&, const Many&)> forward;
   std::function<Many(const Backward&)> vjp;
   std::function<Many(const Forward&)> jvp;
 };
@@ -46,12 +53,18 @@ const Behaviour& behaviour(Attrs attrs) {
 
 void run_forward(Call& c) {
   Many in;
-  for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
+  const auto keepsake = std::make_shared<Keepsake>();
+  c.beside().keepsake = keepsake;
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    in.push_back(autodiff::own_if_small(c.in[i]));  // a rule may capture it
+    keepsake->readings.note(c.in[i]);
+  }
   const Behaviour& b = behaviour(c.attrs);
   Many out;
   {
     const Unseen unseen;
-    out = b.forward(c, in);
+    const autodiff::ListenInside listen(keepsake->readings);
+    out = b.forward(*keepsake, in);
   }
   for (Tensor& y : out) {
     if (!y.defined()) refuse<ArgumentError>("WP-ARG-002", "the function gave an undefined tensor.");
@@ -76,7 +89,11 @@ std::shared_ptr<Behaviour> made(std::string_view name) {
   b->op.flow = flow_everything;
   b->op.saves_inputs = ~0U;
   b->op.saves_outputs = ~0U;
-  b->op.vjp = [](const Backward& r) { return to_tensors(behaviour(r.attrs).vjp(r)); };
+  b->op.vjp = [](const Backward& r) {
+    autodiff::Rereading again(static_cast<const Keepsake*>(r.keepsake)->readings, r.op.name);
+    const autodiff::ListenInside listen(again);
+    return to_tensors(behaviour(r.attrs).vjp(r));
+  };
   return b;
 }
 
@@ -135,7 +152,7 @@ class Captures : public Observer {
 TensorsFunction custom_op(CustomOp op, std::source_location where) {
   if (!op.forward) raise<ArgumentError>("WP-ARG-002", "custom_op", "forward is missing.");
   const auto b = made(op.name.empty() ? std::string_view("custom_op") : op.name);
-  b->forward = [f = op.forward](Call&, const Many& x) { return f(x); };
+  b->forward = [f = op.forward](Keepsake&, const Many& x) { return f(x); };
   if (op.vjp)
     b->vjp = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
   else
@@ -152,12 +169,12 @@ TensorsFunction custom_op(CustomOp op, std::source_location where) {
 
 Many custom_gradient(const std::function<VjpResults(const Many&)>& f, const Many& x, std::source_location where) {
   const auto b = made("custom_gradient");
-  b->forward = [f](Call& c, const Many& in) {
+  b->forward = [f](Keepsake& k, const Many& in) {
     VjpResults p = f(in);
-    c.beside().keepsake = std::make_shared<const TensorsFunction>(std::move(p.pullback));
+    k.pullback = std::move(p.pullback);
     return p.values;
   };
-  b->vjp = [](const Backward& r) { return (*static_cast<const TensorsFunction*>(r.keepsake))(all_cotangents(r)); };
+  b->vjp = [](const Backward& r) { return static_cast<const Keepsake*>(r.keepsake)->pullback(all_cotangents(r)); };
   return run(b, x, where);
 }
 Tensor custom_gradient(const std::function<VjpResult(const Tensor&)>& f, const Tensor& x,
@@ -174,10 +191,11 @@ Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location wh
   const auto b = made("checkpoint");
   const Listener* const listeners = context().listeners;
   b->op.saves_outputs = 0;
-  b->forward = [f, listeners](Call&, const Many& in) {
-    Captures captures(in, listeners);
+  b->forward = [f, listeners](Keepsake&, const Many& in) {
+    const Many own = autodiff::aliases(in);  // an argument that f captured too is not its argument
+    Captures captures(own, listeners);
     const Listen listen(captures);
-    return f(in);
+    return f(own);
   };
   const Place place(where);
   b->vjp = [f, place](const Backward& r) { return by_tape(f, to_many(r.in), all_cotangents(r), place); };
@@ -212,7 +230,7 @@ Tensor implicit_root(const std::function<Tensor(const Tensor&, const Many&)>& F,
                      const std::function<Tensor(const Many&)>& solve, const Many& parameters,
                      std::source_location where) {
   const auto b = made("implicit_root");
-  b->forward = [solve](Call&, const Many& in) { return Many{solve(in)}; };
+  b->forward = [solve](Keepsake&, const Many& in) { return Many{solve(in)}; };
   b->vjp = [F](const Backward& r) {
     const Many p = to_many(r.in);
     const Tensor& x = r.out[0];

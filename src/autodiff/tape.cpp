@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "autodiff/lent.hpp"
 #include "base/busy.hpp"
 #include "base/text.hpp"
 #include "ops/moves.hpp"
@@ -12,21 +13,6 @@ namespace {
 
 bool named(std::uint32_t bits, std::size_t i) noexcept {
   return (bits >> std::min<std::size_t>(i, 31) & 1U) != 0;
-}
-
-bool is_borrowed(const Tensor& t) noexcept {
-  return t.node()->borrowed || (t.node()->owner && t.node()->owner->borrowed);
-}
-constexpr std::size_t kCopied = 1 << 16;  // bytes of borrowed memory that are copied rather than summed up
-
-Tensor contiguous_copy(const Tensor& t) {
-  Tensor y = Tensor::adopt(detail::make_node(t.dtype(), t.shape()));
-  scatter_into(y, row_major(t.shape()), 0, t);
-  return y;
-}
-std::size_t checksum(const Tensor& t) {
-  const Tensor whole = contiguous(t);
-  return std::hash<std::string_view>()({whole.node()->data, whole.nbytes()});
 }
 
 }  // namespace
@@ -53,6 +39,7 @@ void Tape::reset() {
   steps_.clear();
   hooks_.clear();
   checksums_.clear();
+  first_sums_.clear();
   findings_.clear();
   keeps_ = used_up_ = false;
 }
@@ -84,16 +71,29 @@ void Tape::after(Call& c) {
   record(c, {in, n});
 }
 
+// t is place i of the step: an input, or an output behind them.
 void Tape::keep(Step& s, std::uint32_t i, const Tensor& t) {
-  if (!is_borrowed(t)) [[likely]] {
-    s.saved[i] = t;
-  } else if (t.nbytes() <= kCopied) {
-    s.saved[i] = contiguous_copy(t);
-    s.saved[i].node()->id = t.node()->id;
-  } else {
-    s.saved[i] = t;
-    checksums_[&s.saved[i]] = checksum(t);
+  s.saved[i] = own_if_small(t);
+}
+
+// A variable has one value: the one that the first call read.
+void Tape::see_borrowed(const Call& c, Step& s, std::uint32_t i) {
+  const Tensor& t = i < s.inputs ? c.in[i] : c.out[i - s.inputs];
+  const bool large = t.nbytes() > kCopied;
+  if (s.slots[i] < 0) {  // a constant may have another one at each call
+    if (large && s.saved[i].defined()) checksums_[&s.saved[i]] = checksum(t);
+    return;
   }
+  for (std::uint32_t k = 0; k < i; ++k)
+    if (s.slots[k] == s.slots[i] && s.saved[k].defined() == s.saved[i].defined()) return;  // x * x
+  const auto known = first_sums_.find(s.slots[i]);
+  const bool view = i < s.inputs && !c.out.empty() && is_borrowed(c.out[0]);
+  if (known != first_sums_.end() && large && view && !s.saved[i].defined()) return;  // rows of x: not all of it each
+  const std::size_t sum = checksum(t);
+  const std::size_t first = known == first_sums_.end() ? first_sums_[s.slots[i]] = sum : known->second;
+  if (sum == first && (!large || !s.saved[i].defined())) return;
+  if (!s.saved[i].defined()) keep(s, i, t);
+  checksums_[&s.saved[i]] = first;
 }
 
 void Tape::record(const Call& c, std::span<const std::int32_t> in) {
@@ -105,11 +105,15 @@ void Tape::record(const Call& c, std::span<const std::int32_t> in) {
     s.slots[i] = in[i];
     if (!t.defined()) continue;
     if (keeps_ || named(c.op.saves_inputs, i)) keep(s, i, t);
+    if (is_borrowed(t)) [[unlikely]]
+      see_borrowed(c, s, i);
   }
   for (std::uint32_t i = 0; i < s.outputs; ++i) {
     const Tensor& t = c.out[i];
     s.slots[s.inputs + i] = slots_.add(t);
-    if (whole || named(c.op.saves_outputs, i)) s.saved[s.inputs + i] = t;
+    if (whole || named(c.op.saves_outputs, i)) keep(s, s.inputs + i, t);
+    if (is_borrowed(t)) [[unlikely]]  // a view
+      see_borrowed(c, s, s.inputs + i);
   }
   for (std::uint32_t i = 0; i < s.residuals; ++i) s.saved[s.inputs + s.outputs + i] = c.aside->residuals[i];
   std::copy(c.attrs.begin(), c.attrs.end(), s.attr);
@@ -182,13 +186,10 @@ std::size_t Tape::bytes() const {
 void Tape::check_unchanged(const Step& s) const {
   if (checksums_.empty()) [[likely]]
     return;
-  for (std::uint32_t i = 0; i < s.inputs; ++i) {
+  for (std::uint32_t i = 0; i < s.inputs + s.outputs; ++i) {
     const auto at = checksums_.find(&s.saved[i]);
     if (at != checksums_.end() && s.saved[i].defined() && checksum(s.saved[i]) != at->second)
-      refuse<GradientError>("WP-GRD-003",
-                            say("memory that was lent to wellposed, and that the derivative of ", s.op->name,
-                                " needs (", s.facts[i].dtype, " ", s.facts[i].shape, "), was changed since."),
-                            "Do not write to it until the gradient is taken, or hand over a copy.");
+      refuse_changed(s.op->name, say(s.facts[i].dtype, " ", s.facts[i].shape));
   }
 }
 

@@ -65,6 +65,7 @@ class Tape : public Observer {
  private:
   void record(const Call& c, std::span<const std::int32_t> in);
   void keep(Step& s, std::uint32_t i, const Tensor& t);
+  void see_borrowed(const Call& c, Step& s, std::uint32_t i);
 
   bool persistent_, keeps_ = false, used_up_ = false, in_passes_ = false;
   Listener* listener_ = nullptr;
@@ -73,6 +74,7 @@ class Tape : public Observer {
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // threads that share a context record one after the other
   std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> hooks_;
   std::unordered_map<const Tensor*, std::size_t> checksums_;  // of large borrowed memory, by where the step keeps it
+  std::unordered_map<std::int32_t, std::size_t> first_sums_;  // of borrowed variables, when a call first read them
   std::vector<Finding> findings_;
 };
 

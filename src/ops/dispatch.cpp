@@ -178,7 +178,9 @@ Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place) {
 
 Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) {
   Call c(op, in, attrs, place);
-  c.consumes_first = !context().listeners && in[0].node()->id == 0;
+  bool kept = false;
+  for (const Listener* l = context().listeners; l; l = l->outer) kept |= l->observer && l->observer->keeps();
+  c.consumes_first = !kept && in[0].node()->id == 0;
   execute(c);
   return std::move(c.out[0]);
 }

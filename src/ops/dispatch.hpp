@@ -14,6 +14,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void before(const Call&) {}
   virtual void after(Call&) {}
+  // Whether it keeps tensors of calls, whose memory must then not be used again.
+  virtual bool keeps() const noexcept { return true; }
 };
 // The observer sees the calls of this thread from now on, inside those that already listen: what an outer one
 // computes in after() the inner ones do not see. silence() may come in any order, and from another thread.

@@ -84,3 +84,23 @@ def test_signs_that_are_only_meant_are_turned():
             return self.values.__dlpack__(**options)
     assert wp.asarray(Lazy(np.array([2.0, -4.0]), True)).tolist() == [-2.0, 4.0]
     assert wp.asarray(Lazy(np.array([2.0, -4.0]), False)).tolist() == [2.0, -4.0]
+
+
+def test_an_array_that_is_lent_by_dlpack_only_is_an_index():
+    class Lender:  # as torch.Tensor: no buffer, and __index__ for one element
+        def __init__(self, values):
+            self.values = np.array(values)
+
+        def __dlpack__(self, **options):
+            return self.values.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.values.__dlpack_device__()
+
+        def __index__(self):
+            return self.values.__index__()
+    x = wp.arange(3.0)
+    assert x[Lender([1, 2])].tolist() == [1.0, 2.0] and x[Lender(1)].tolist() == 1.0
+    assert x[Lender([True, False, True])].tolist() == [0.0, 2.0]
+    x[Lender([0])] = 7.0
+    assert x.tolist() == [7.0, 1.0, 2.0]

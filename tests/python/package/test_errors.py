@@ -164,3 +164,48 @@ def test_pandas_labels_reach_messages():
             return np.array(SINGULAR)
     with pytest.raises(wp.SingularMatrix, match="height"):
         wp.linalg.inv(Frame())
+    with pytest.raises(wp.SingularMatrix, match="height"):
+        wp.linalg.factored(Frame()).solve([1.0, 2.0])
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: wp.asarray(None), "asarray: obj must be a tensor.*got None"),
+    (lambda: wp.from_dlpack(None), "from_dlpack: x must have __dlpack__.*got None"),
+    (lambda: wp.blame(None), "blame: x must be a tensor.*got None"),
+    (lambda: wp.linalg.factored(None), "factored: a must be a tensor.*got None"),
+    (lambda: wp.linalg.factored([[1.0]], method=3), "factored: method must be text; got int"),
+    (lambda: wp.linalg.factored([[1.0]]).solve(None), "Factored.solve: b must be a tensor.*got None"),
+    (lambda: wp.linalg.cg([[1.0]], None), "cg: b must be a tensor.*got None"),
+    (lambda: wp.linalg.cg(None, [1.0]), "cg: a must be a tensor.*got None"),
+    (lambda: wp.linalg.eigh_apply([[1.0]], None), "eigh_apply: f must be a function; got None"),
+    (lambda: wp.linalg.LinearOperator(2, 2, "f64", 3), "LinearOperator: apply must be a function; got int"),
+    (lambda: wp.named([1.0], None), "named: name must be text; got None"),
+    (lambda: wp.with_rows([1.0], "x", 3), "with_rows: rows must be a list or None; got int"),
+    (lambda: wp.assert_shape([1.0], None), "assert_shape: shape must be a tuple of integers; got None"),
+    (lambda: wp.scope(None), "scope: name must be text; got None"),
+    (lambda: wp.checks(None), "checks: level must be text; got None"),
+    (lambda: wp.set_threads(None), "set_threads: count must be an integer; got None"),
+    (lambda: wp.set_threads(), "set_threads: count is missing"),
+    (lambda: wp.set_threads(1, 2), "set_threads: takes at most 1 positional argument; got 2"),
+    (lambda: wp.set_threads(number=2), "set_threads: has no argument 'number'"),
+    (lambda: wp.result_type("a", 3), "result_type: arguments must be arrays.*got 'a'"),
+    (lambda: wp.custom_gradient(None), "custom_gradient: f must be a function; got None"),
+    (lambda: wp.on_finding(3), "on_finding: handler must be a function.*got int"),
+])
+def test_a_refused_call_names_the_function_the_argument_and_what_is_accepted(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+def test_a_list_of_arrays_of_several_shapes_is_refused_by_the_name_of_the_argument():
+    with pytest.raises(wp.ShapeError, match=r"asarray: obj must have arrays of one shape.*\[2\] at 0 and \[3\] at 1"):
+        wp.asarray([np.ones(2), np.ones(3)])
+
+
+def test_pickled_errors_keep_their_finding_and_diagnosis():
+    with pytest.raises(wp.SingularMatrix) as caught:
+        wp.linalg.inv(SINGULAR)
+    error, copy = caught.value, pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is type(error) and str(copy) == str(error) and copy.code == error.code == "WP-LIN-002"
+    assert copy.finding.json() == error.finding.json()
+    assert copy.diagnosis == error.diagnosis.to_dict()

@@ -113,3 +113,18 @@ def test_random_numbers_are_those_of_key_and_counter():
     assert sorted(g.permutation(5).tolist()) == [0, 1, 2, 3, 4]
     big = wp.random.Generator(2**64 - 1)
     assert big.normal((1,)).shape == (1,)
+
+
+def test_a_diagnosis_of_an_empty_matrix_has_no_picture():
+    html = wp.linalg.diagnosed.inv(np.zeros((0, 0)))[1]._repr_html_()
+    assert "<pre>" in html and "<svg" not in html
+
+
+def test_a_seed_is_an_integer_of_64_bits_and_nothing_is_cut_off_it():
+    for seed in (2**64 + 5, -1):
+        with pytest.raises(wp.IntegerOverflow, match=rf"seed must be from 0 to 2\*\*64 - 1; got {seed}"):
+            wp.random.Generator(seed)
+    for seed in (1.9, "3", None):
+        with pytest.raises(TypeError, match="seed must be an integer"):
+            wp.random.Generator(seed)
+    assert wp.random.Generator(np.int64(3)).key == 3

@@ -184,3 +184,32 @@ def test_importing_loads_little():
 def test_the_interpreter_ends_with_tensors_alive():
     code = "import numpy as np, wellposed as wp, sys; sys.keep = wp.asarray(np.ones(100000)); t = wp.GradientTape(); t.watch(sys.keep); y = sys.keep * 2.0"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_functions_that_know_their_operator_or_tape_are_collected():
+    class Model:
+        def __init__(self):
+            self.op = wp.linalg.LinearOperator(2, 2, "f64", self.twice, self.twice)
+
+        def twice(self, x):
+            return 2 * x
+
+    def hooked():
+        x = wp.ones(2)
+        with wp.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+            tape.hook(y, lambda g: 3 * g if tape else None)
+        assert tape.gradient(y, x).tolist() == [6.0, 6.0]
+        return weakref.ref(tape)
+    model = Model()
+    gone, derived = weakref.ref(model), 3 * model.op.adjoint()
+    del model
+    gc.collect()
+    assert derived(wp.ones(2)).tolist() == [6.0, 6.0]  # still in use
+    del derived
+    gc.collect()
+    assert gone() is None
+    gone = hooked()
+    gc.collect()
+    assert gone() is None

@@ -256,3 +256,10 @@ def test_dtypes_are_what_their_names_say():
     assert len({wp.float32, wp.f32, wp.int8}) == 2
     assert repr(wp.float32) == "wellposed.float32"
     assert wp.zeros(2, dtype=np.int16).dtype == wp.int16 and wp.zeros(2, dtype=int).dtype == wp.int64
+
+
+@pytest.mark.parametrize("date", ["datetime64('2020')", "datetime64('NaT')", "timedelta64(3, 's')"])
+def test_dates_are_refused_by_the_name_of_the_argument(date):
+    import numpy
+    with pytest.raises(TypeError, match="asarray: obj has elements of dtype (datetime|timedelta)64.*accepted are"):
+        wp.asarray(eval(f"numpy.{date}"))
