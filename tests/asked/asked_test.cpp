@@ -174,6 +174,18 @@ TEST_F(Asked, AFewTimesTheHeaderOfManyArraysThatLie) {
     EXPECT_GT(asked, 0) << "was read";
     EXPECT_LE(asked, 4 * static_cast<std::int64_t>(header.size())) << header.substr(0, 60);
   }
+  const auto le = [](std::uint64_t v, int bytes) {
+    std::string out;
+    for (int i = 0; i < bytes; ++i, v >>= 8) out += static_cast<char>(v & 0xff);
+    return out;
+  };
+  constexpr std::uint64_t count = 60000;
+  std::string zip;
+  for (std::uint64_t i = 0; i < count; ++i) zip += "PK\1\2" + std::string(42, '\0');
+  zip += "PK\5\6" + le(0, 4) + le(count, 2) + le(count, 2) + le(46 * count, 4) + le(0, 4) + le(0, 2);
+  const std::int64_t asked = asked_to_refuse("m.npz", zip);
+  EXPECT_GT(asked, 0) << "was read";
+  EXPECT_LE(asked, 4 * static_cast<std::int64_t>(zip.size()));
 }
 
 }  // namespace
