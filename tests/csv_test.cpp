@@ -75,6 +75,18 @@ TEST_F(Csv, NamesLineColumnAndByteOfWhatIsNotANumber) {
   EXPECT_SAYS(message(write("t.csv", "a,b\n1,2\n"), {.header = false}), "'a' is not a number");
 }
 
+TEST_F(Csv, BlamesTheRecordThatIsWrongAndNotTheDelimiter) {
+  EXPECT_SAYS(message(write("t.csv", "a,b\n1,2\n3\n")),
+              "at byte 8: line 3 has 1 field, line 1 has 2; the delimiter is ','");
+  EXPECT_SAYS(message(write("t.csv", "a;b\n1;2\n3\n4;5\n")), "the delimiter is ';'");
+  EXPECT_SAYS(message(write("t.csv", "a,b\n1,2\n3,4,5\n")), "line 3 has 3 fields, line 1 has 2");
+  EXPECT_SAYS(message(write("t.csv", "a,b\n\"1\"2,3\n")), "line 2: text follows a closing quote");
+  EXPECT_SAYS(message(write("t.csv", "a,b\n1,2\n\"3,4\n")), "line 3: a quoted field does not end");
+  EXPECT_SAYS(message(write("t.csv", "x\n1,5\n2,5\n")), "line 2 has 2 fields, line 1 has 1; the delimiter is ','");
+  EXPECT_EQ(wp::load(write("t.csv", "\"a b\" c\n\"1\" 2\n")).shape(), (Dims{1, 2}));
+  EXPECT_EQ(wp::load(write("t.csv", "mass; dry\n1\n2\n")).shape(), (Dims{2, 1}));
+}
+
 TEST_F(Csv, ReadsBackWhatItWroteAsText) {
   const std::vector<double> values{0.1, 1, -0.0, 1e300, 5e-324, 1.0 / 3, 123456789, 1e22, -2.5};
   wp::save(path("t.csv"), Tensor::from(values, {3, 3}), {.names = {"a", "b c", "say \"hi\""}});

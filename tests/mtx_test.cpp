@@ -103,6 +103,15 @@ TEST_F(Mtx, ReadsBackWhatItWroteDenseAndSparse) {
   EXPECT_THROW(wp::save(path("x.mtx"), Tensor::from(std::vector<float>(8), {2, 2, 2})), wp::ShapeError);
 }
 
+TEST_F(Mtx, UnfoldsToADenseMatrixOnlyAsFarAsIsAllowed) {
+  const std::string file = write("q.mtx", banner + "coordinate real general\n100000000 2 1\n1 1 5\n");
+  EXPECT_SAYS(message(file, {.dense = true}), "take 1.5 GiB");
+  const std::string small = write("s.mtx", banner + "coordinate real general\n100 2 1\n1 1 5\n");
+  EXPECT_SAYS(message(small, {.dense = true, .max_unfolded = 1599}),
+              "as a dense matrix, 100 × 2 elements (1 is stored)");
+  EXPECT_EQ(wp::load(small, {.dense = true, .max_unfolded = 1600}).shape(), (Dims{100, 2}));
+}
+
 TEST_F(Mtx, SurvivesEveryCutAndEveryTurnedBit) {
   for (const std::string& file : {banner + "coordinate real symmetric\n%c\n3 3 3\n1 1 2.5\n3 1 -1\n2 2 1e3\n",
                                   banner + "array complex general\n1 2\n1 2\n-3 4.5\n"})

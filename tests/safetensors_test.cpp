@@ -67,11 +67,30 @@ TEST_F(Safetensors, RefusesOffsetsThatOverlapLeaveGapsOrLie) {
   EXPECT_SAYS(refused("{\"a\":" + deep, 0), "bad safetensors header");
 }
 
+TEST_F(Safetensors, ReadsNothingBehindANulAsPadding) {
+  const std::string a = "{" + array("a", "F32", "[2]", 0, 8) + "}", data(8, '\1');
+  for (const std::string& tail : {std::string("\0", 1), std::string(" \0 ", 3), std::string("\0GARBAGE{{{", 11)})
+    EXPECT_SAYS(message(write("t.safetensors", file_of(a + tail, data))), "NUL");
+  EXPECT_EQ(wp::load(write("t.safetensors", file_of(a + " \n\t\r ", data))).shape(), (Dims{2}));
+}
+
+TEST_F(Safetensors, HoldsAsManyArraysAsAreWrittenAndRefusesMoreOnBothSides) {
+  wp::NamedTensors many;
+  for (int i = 0; i <= 100000; ++i) many.emplace_back(std::to_string(i), Tensor::from(std::vector<float>{}, {0}));
+  EXPECT_THROW(wp::save_all(path("t.safetensors"), many), wp::ArgumentError);
+  std::string header = "{";
+  for (const auto& [name, t] : many) header += (header.size() > 1 ? "," : "") + array(name, "F32", "[0]", 0, 0);
+  EXPECT_SAYS(message(write("t.safetensors", file_of(header + "}", ""))), "more than 100000 entries");
+  many.pop_back();
+  wp::save_all(path("t.safetensors"), many);
+  EXPECT_EQ(wp::load_all(path("t.safetensors")).size(), 100000U);
+}
+
 // Turned bits in the elements are read as they stand; elsewhere they are an error, or change a name, a number's sign
 // of life (metadata), a dtype or a shape of the same size.
 TEST_F(Safetensors, IsWhatItsBytesSayOrAnErrorAfterEveryDamage) {
   const std::string header = "{\"__metadata__\":{\"k\":\"v\"}," + array("w", "F32", "[2,2]", 0, 16) + "," +
-                             array("i", "I16", "[3]", 16, 22) + "}";
+                             array("i", "I16", "[3]", 16, 22) + "}   ";  // padding is damaged, too
   const std::string file = file_of(header, "0123456789abcdefABCDEF");
   const std::size_t data = 8 + header.size();
   each_damage(file, [&](const std::string& damaged, const std::string& what) {
@@ -81,6 +100,7 @@ TEST_F(Safetensors, IsWhatItsBytesSayOrAnErrorAfterEveryDamage) {
       for (const auto& [name, t] : arrays) bits += std::string(t.node()->data, t.nbytes());
       EXPECT_EQ(damaged.size(), file.size()) << what;
       EXPECT_EQ(bits, damaged.substr(data)) << what;
+      EXPECT_EQ(damaged.find('\0', 8), std::string::npos) << what;
     } catch (const wp::FormatError& e) {
       EXPECT_SAYS(std::string(e.what()), "t.safetensors' at byte ") << what;
     }

@@ -32,8 +32,8 @@ struct LoadOptions {
   std::optional<DType> dtype = std::nullopt;
   std::optional<Dims> shape = std::nullopt;
   std::uint64_t offset = 0;
-  // .npz: what a compressed array may unfold to, in bytes; .mtx: the index of a sparse matrix's rows. 0: 1 GiB, or
-  // 100 times the compressed size (the file's size) if that is more.
+  // .npz: what a compressed array may unfold to, in bytes; .mtx: the index of a sparse matrix's rows, or
+  // with `dense` its elements. 0: 1 GiB, or 100 times the compressed size (the file's size) if that is more.
   std::uint64_t max_unfolded = 0;
 };
 // The tensor a file holds; of several, the one that options.names says. Non-finite values in it count as given.

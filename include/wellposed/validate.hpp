@@ -77,6 +77,7 @@ struct ValidateOptions {
   bool progress = false;                  // a bar on stderr for work that takes long
   std::int64_t block = 0;                 // rows read at once; 0: by their size. Reports do not depend on it.
   std::vector<std::string> columns = {};  // of tables in files: only these are read, others may hold text; none: all
+  std::uint64_t max_unfolded = 0;         // of files: as LoadOptions has it
 };
 // Never throws for what is wrong with the data, unless asked to.
 Report validate(const Tensor& data, const Schema& schema, const ValidateOptions& options = {},
@@ -85,7 +86,8 @@ Report validate(const NamedTensors& data, const Schema& schema, const ValidateOp
                 std::source_location where = std::source_location::current());
 // Files are read in blocks, with bounded memory. A schema of named tensors finds them by the names of arrays inside
 // files, by file names without ending, or as said: "x=train.npy". A schema of one unnamed tensor is held against
-// each.
+// each. A sparse .mtx file is judged as its dense matrix (at most max_unfolded; the report says so), unless the
+// schema names one of its arrays: indptr, indices, data, shape.
 Report validate_files(const std::vector<std::string>& files, const Schema& schema,
                       const ValidateOptions& options = {},
                       std::source_location where = std::source_location::current());
@@ -95,6 +97,7 @@ struct InferOptions {
   bool drift = false;  // keep quantiles as a reference, with thresholds for psi and ks
   bool progress = false;
   std::vector<std::string> columns = {};  // of tables in files: only these; none: all
+  std::uint64_t max_unfolded = 0;         // of files: as LoadOptions has it
 };
 // A schema that the data fulfils, with comments in toml() that say what was seen.
 Schema infer_schema(const Tensor& data, const InferOptions& options = {});

@@ -64,19 +64,20 @@ Given given(nb::handle data) {
 }
 
 Report validated(nb::object data, nb::object rules, int offenders, bool raise, bool progress, std::int64_t block,
-                 std::vector<std::string> columns) {
+                 std::vector<std::string> columns, std::uint64_t max_unfolded) {
   const Given g = given(data);
   const Schema schema = schema_of(rules);
-  const ValidateOptions options{offenders, raise, progress, block, std::move(columns)};
+  const ValidateOptions options{offenders, raise, progress, block, std::move(columns), max_unfolded};
   return unlocked([&](auto where) {
     if (!g.files.empty()) return validate_files(g.files, schema, options, where);
     return g.one ? validate(g.tensors[0].second, schema, options, where)
                  : validate(g.tensors, schema, options, where);
   });
 }
-Schema inferred(nb::object data, double slack, bool drift, bool progress, std::vector<std::string> columns) {
+Schema inferred(nb::object data, double slack, bool drift, bool progress, std::vector<std::string> columns,
+                std::uint64_t max_unfolded) {
   const Given g = given(data);
-  const InferOptions options{slack, drift, progress, std::move(columns)};
+  const InferOptions options{slack, drift, progress, std::move(columns), max_unfolded};
   return unlocked([&](auto) {
     if (!g.files.empty()) return infer_schema_files(g.files, options);
     return g.one ? infer_schema(g.tensors[0].second, options) : infer_schema(g.tensors, options);
@@ -192,9 +193,9 @@ void bind_report(nb::module_& m) {
       .def("__repr__", &Report::text);
   m.def("validate", validated, nb::arg("data"), nb::arg("schema"), nb::kw_only(), nb::arg("offenders") = 5,
         nb::arg("raise_") = false, nb::arg("progress") = false, nb::arg("block") = 0,
-        nb::arg("columns") = std::vector<std::string>());
+        nb::arg("columns") = std::vector<std::string>(), nb::arg("max_unfolded") = 0);
   m.def("infer_schema", inferred, nb::arg("data"), nb::kw_only(), nb::arg("slack") = 0.1, nb::arg("drift") = false,
-        nb::arg("progress") = false, nb::arg("columns") = std::vector<std::string>());
+        nb::arg("progress") = false, nb::arg("columns") = std::vector<std::string>(), nb::arg("max_unfolded") = 0);
 }
 
 Dataset dataset_of(nb::object data, const DatasetOptions& options) {

@@ -12,7 +12,7 @@ def load(path, *, name=None, columns=(), copy=False, header=None, delimiter="", 
     name: which array of an .npz or .safetensors file with several. columns: which columns of a table.
     copy: large arrays are mapped from the file, unless True. header, delimiter: of tables; found out if not given.
     dense: a sparse .mtx file becomes a matrix. dtype, shape, offset: what the bytes of a .bin or .raw file are.
-    max_unfolded: bytes that a compressed array may unfold to (0: 1 GiB, or 100 times its size if that is more).
+    max_unfolded: bytes that a compressed array, or a sparse matrix with dense, may unfold to (0: 1 GiB, or 100 times its size if that is more).
     """
     names = [name] if name is not None else list(columns)
     return _core.load(os.fsdecode(path), dict(names=names, copy=copy, header=header, delimiter=delimiter, dense=dense, dtype=dtype,

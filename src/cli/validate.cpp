@@ -18,6 +18,7 @@ struct Told {
   std::vector<std::string> files, columns;
   std::string schema, before, html, out;
   int offenders = 5;
+  std::uint64_t max_unfolded = 0;
   double slack = 0.1;
   bool as_json = false, drift = false, markdown = false, json_schema = false;
 };
@@ -31,16 +32,18 @@ void put(const std::string& text, const std::string& file) {
 
 int run_validate(const Told& t) {
   const Schema schema = load_schema(t.schema);
-  const Report report =
-      validate_files(t.files, schema, {.offenders = t.offenders, .progress = true, .columns = t.columns});
+  const Report report = validate_files(
+      t.files, schema,
+      {.offenders = t.offenders, .progress = true, .columns = t.columns, .max_unfolded = t.max_unfolded});
   std::cout << (t.as_json ? report.json() : report.text());
   if (!t.html.empty()) report.html(t.html);
   return report.ok() ? fine : finding;
 }
 
 int run_infer(const Told& t) {
-  const Schema schema =
-      infer_schema_files(t.files, {.slack = t.slack, .drift = t.drift, .progress = true, .columns = t.columns});
+  const Schema schema = infer_schema_files(
+      t.files,
+      {.slack = t.slack, .drift = t.drift, .progress = true, .columns = t.columns, .max_unfolded = t.max_unfolded});
   put(t.as_json || t.out.ends_with(".json") ? schema.json() : schema.toml(), t.out);
   return fine;
 }
@@ -67,6 +70,8 @@ int run_rules(const Told& t) {
 
 constexpr const char* kFiles =
     "Files: .npy, .csv, .tsv and others that load() reads, - for stdin; NAME=FILE says which tensor it is.";
+constexpr const char* kUnfolded =
+    "What a compressed array or a sparse matrix may unfold to, as 4GiB (1 GiB, or 100 times its size).";
 constexpr const char* kColumns = "Of tables: read only these, as NAME,NAME (the others may hold text).";
 
 }  // namespace
@@ -83,6 +88,7 @@ const Command validate_command = {
       app.add_option("FILES", t->files, kFiles)->required();
       app.add_option("--schema", t->schema, "The schema: .toml or .json.")->required();
       app.add_option("--columns", t->columns, kColumns)->delimiter(',');
+      app.add_option("--max-unfolded", t->max_unfolded, kUnfolded)->transform(CLI::AsSizeValue(false));
       app.add_option("--offenders", t->offenders, "How many of the first and of the worst values to show (5).")
           ->check(CLI::Range(0, 1000000));
       app.add_flag("--json", t->as_json, "Print JSON (schema_version inside).");
@@ -103,6 +109,7 @@ const Command schema_command = {
       infer->add_option("FILES", t->files, kFiles)->required();
       infer->add_option("--out", t->out, "Write it to this file: .toml or .json.");
       infer->add_option("--columns", t->columns, kColumns)->delimiter(',');
+      infer->add_option("--max-unfolded", t->max_unfolded, kUnfolded)->transform(CLI::AsSizeValue(false));
       infer->add_option("--slack", t->slack, "How much wider than the data ranges are, on either side (0.1).")
           ->check(CLI::Range(0.0, 1e6));
       infer->add_flag("--drift", t->drift, "Keep quantiles as a reference, with thresholds for drift.");

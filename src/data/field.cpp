@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/convert.hpp"
+#include "kernels/extent.hpp"
 
 namespace wp::data {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr kernels::Reductions deviations = kernels::reductions<kernels::Var>(simd::RealFloats{});
 
 // Mean and deviation of blocks of fixed length, joined in order.
-kernels::Moments moments_of(const double* x, std::int64_t n) {
+kernels::Moments plain_moments(const double* x, std::int64_t n) {
   const auto block = deviations[static_cast<std::size_t>(f64)].block[static_cast<int>(simd::isa())];
   kernels::Moments total = kernels::Moments::none();
   for (std::int64_t i = 0; i < n; i += kernels::kReduceBlock) {
@@ -19,6 +20,19 @@ kernels::Moments moments_of(const double* x, std::int64_t n) {
     kernels::Moments::join(total, part);
   }
   return total;
+}
+// A tile whose squares might leave the range of f64 is scaled to have its largest element near 1. (One of zeros has
+// the least scale: joined with others it changes theirs nowhere.)
+kernels::ScaledMoments moments_of(const std::vector<double>& x) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  if (n == 0) return {kernels::Moments::none(), 0};
+  const kernels::Extent<double> e = kernels::extent(x.data(), n);
+  const double most = std::fmax(-e.low, e.high);
+  if (most > 0x1p-400 && most < 0x1p400) return {plain_moments(x.data(), n), 0};
+  const int scale = most > 0 ? std::ilogb(most) : -1100;
+  std::vector<double> scaled(x);
+  for (double& v : scaled) v = std::ldexp(v, -scale);
+  return {plain_moments(scaled.data(), n), scale};
 }
 
 }  // namespace
@@ -41,8 +55,9 @@ void Field::add(const Rule& rule, const SchemaValue& value) {
   Active a{&rule, value, nullptr, {}};
   if (!is(subject_.dtype, rule.kinds))
     a.refused = say("it judges ", kinds_text(rule.kinds), " numbers; the dtype is ", subject_.dtype);
-  else if (subject_.width > kTile && rule.name == "monotone")
-    a.refused = say("entries of the first axis have ", subject_.width, " elements, more than it keeps (", kTile, ")");
+  else if (subject_.width > kMostKept && rule.name == "monotone")
+    a.refused =
+        say("entries of the first axis have ", subject_.width, " elements, more than it keeps (", kMostKept, ")");
   else
     a.check = rule.make(value, subject_);
   needs_ |= rule.needs;
@@ -60,7 +75,7 @@ Field::Look Field::look(Tile tile) const {
     each(tile, [&](std::int64_t, auto v) {
       if (std::isfinite(static_cast<double>(v))) out.finite.push_back(static_cast<double>(v));
     });
-    if (needs_ & moments) out.moments = moments_of(out.finite.data(), static_cast<std::int64_t>(out.finite.size()));
+    if (needs_ & moments) out.moments = moments_of(out.finite);
     if (!(needs_ & quantile)) out.finite = {};
   }
   if (needs_ & whole_matrices) {
@@ -77,7 +92,7 @@ void Field::join(Look look) {
   sample_.join(look.sample, look.tile.start + look.tile.n);
   for (std::size_t k = 0; k < active_.size(); ++k)
     if (look.partials[k]) active_[k].check->join(subject_, std::move(look.partials[k]));
-  if (needs_ & moments) kernels::Moments::join(moments_, look.moments);
+  if ((needs_ & moments) && look.moments.s.n > 0) kernels::CarefulVar<double>::join(moments_, look.moments);
   if (needs_ & quantile) quantiles_.add(look.finite);
   if (needs_ & whole_matrices) collect(look);
 }

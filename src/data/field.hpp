@@ -21,7 +21,7 @@ class Field {
     Tile tile;
     std::vector<std::unique_ptr<Check::Partial>> partials;
     Sample::Taken sample;
-    kernels::Moments moments = kernels::Moments::none();
+    kernels::ScaledMoments moments = {kernels::Moments::none(), 0};
     std::vector<double> finite;
     std::vector<char> bytes;  // for whole matrices
   };
@@ -30,7 +30,7 @@ class Field {
   void finish(Report& out);
 
   Census census() const noexcept { return census_; }
-  const kernels::Moments& deviation() const noexcept { return moments_; }
+  const kernels::ScaledMoments& deviation() const noexcept { return moments_; }
   Quantiles& quantiles() noexcept { return quantiles_; }
 
  private:
@@ -49,7 +49,7 @@ class Field {
   std::vector<Active> active_;
   Census census_;
   Sample sample_;
-  kernels::Moments moments_ = kernels::Moments::none();
+  kernels::ScaledMoments moments_ = {kernels::Moments::none(), 0};
   Quantiles quantiles_;
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
   std::vector<char> matrices_;

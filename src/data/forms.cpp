@@ -5,6 +5,7 @@
 
 #include "data/expression.hpp"
 #include "data/rule.hpp"
+#include "kernels/convert.hpp"
 
 namespace wp::data {
 namespace {
@@ -64,13 +65,66 @@ int compare_most(const SchemaValue* before, const SchemaValue* after) {
   const double b = size_in_bytes(*before), a = size_in_bytes(*after);
   return (a > b) - (a < b);
 }
+std::string numeral(const SchemaValue& v) {  // 1 is 1.0
+  Exact x = 0;
+  return parse_number(v, x) ? number_text(x) : v.toml();
+}
+std::string numerals(const SchemaValue& v) {
+  if (!v.is_list()) return numeral(v);
+  std::string out = "[";
+  for (const SchemaValue& i : v.items()) out += numerals(i) + ",";
+  return out + "]";
+}
+template <class Item>
+std::string joined(const SchemaValue& v, Item&& item) {
+  std::set<std::string> all;
+  if (v.is_list())
+    for (const SchemaValue& i : v.items()) all.insert(item(i));
+  else
+    all.insert(item(v));
+  std::string out;
+  for (const std::string& one : all) out += one + "\n";
+  return out;
+}
+std::string meaning_of_numbers(const SchemaValue& v) {
+  return joined(v, numeral);
+}
+std::string meaning_of_texts(const SchemaValue& v) {
+  return joined(v, [](const SchemaValue& i) { return i.toml(); });
+}
+std::string meaning_of_interval(const SchemaValue& v) {
+  Interval i;
+  return parse_interval(v, i) ? i.text() : numeral(v);
+}
+std::string meaning_of_bytes(const SchemaValue& v) {
+  return say(size_in_bytes(v));
+}
+std::uint32_t dtypes_of(const SchemaValue& v) {
+  std::uint32_t out = 0;
+  for (int d = 0; d < kDTypes; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    const bool in = v.is_list() ? std::any_of(v.items().begin(), v.items().end(),
+                                              [&](const SchemaValue& i) { return has_dtype(i, dtype); })
+                                : has_dtype(v, dtype);
+    out |= in ? std::uint32_t{1} << d : 0U;
+  }
+  return out;
+}
+std::string meaning_of_dtypes(const SchemaValue& v) {
+  return say(dtypes_of(v));
+}
+int compare_dtypes(const SchemaValue* before, const SchemaValue* after) {
+  if (!before || !after) return by_presence(before, after);
+  const std::uint32_t b = dtypes_of(*before), a = dtypes_of(*after);
+  return by_inclusion((a & ~b) == 0, (b & ~a) == 0);
+}
 // Lists whose items are alternatives.
 int compare_sets(const SchemaValue* before, const SchemaValue* after) {
   if (!before || !after) return by_presence(before, after);
   const auto items = [](const SchemaValue& v) {
     std::set<std::string> out;
-    if (!v.is_list()) return std::set<std::string>{v.toml()};
-    for (const SchemaValue& i : v.items()) out.insert(i.toml());
+    if (!v.is_list()) return std::set<std::string>{numeral(v)};
+    for (const SchemaValue& i : v.items()) out.insert(numeral(i));
     return out;
   };
   const auto b = items(*before), a = items(*after);
@@ -148,6 +202,25 @@ bool is_reference(const SchemaValue& v) {
 }
 }  // namespace
 
+bool has_dtype(const SchemaValue& v, DType d) {
+  const std::string& t = v.text();
+  if (t == "float") return is(d, kinds::real_floating);
+  if (t == "integer") return is(d, kinds::integer);
+  if (t == "complex") return is_complex(d);
+  if (t == "numeric") return is(d, kinds::numeric);
+  return parse_dtype(t) == d;
+}
+
+bool same_meaning(const Form& form, const SchemaValue* a, const SchemaValue* b) {
+  if (!a && !b) return true;
+  if (!a || !b) {  // a flag that is false says nothing
+    const SchemaValue& only = a ? *a : *b;
+    return (&form == &forms::flag || &form == &forms::permission || &form == &forms::uniqueness) &&
+           only.is_boolean() && !only.boolean();
+  }
+  return form.meaning ? form.meaning(*a) == form.meaning(*b) : a->toml() == b->toml();
+}
+
 double size_in_bytes(const SchemaValue& v) {
   if (v.is_number()) return v.real();
   char* end = nullptr;
@@ -168,6 +241,8 @@ bool parse_number(const SchemaValue& v, Exact& out) {
 
 bool parse_interval(const SchemaValue& v, Interval& out) {
   if (v.is_list()) {
+    out.low_whole = !v.items().empty() && v.items()[0].is_integer();
+    out.high_whole = v.items().size() > 1 && v.items()[1].is_integer();
     return v.items().size() == 2 && parse_number(v.items()[0], out.low) && parse_number(v.items()[1], out.high) &&
            out.low <= out.high;
   }
@@ -178,6 +253,11 @@ bool parse_interval(const SchemaValue& v, Interval& out) {
   out.low_open = t.front() == '(';
   out.high_open = t.back() == ')';
   const std::string_view all = t;
+  const auto whole = [&](std::size_t from, std::size_t to) {
+    return all.substr(from, to - from).find_first_of(".eE") == all.npos;
+  };
+  out.low_whole = whole(1, comma);
+  out.high_whole = whole(comma + 1, t.size() - 1);
   if (!parse_text_number(all.substr(1, comma - 1), out.low) ||
       !parse_text_number(all.substr(comma + 1, t.size() - comma - 2), out.high))
     return false;
@@ -188,9 +268,28 @@ std::string Interval::text() const {
   return say(low_open ? '(' : '[', number_text(low), ", ", number_text(high), high_open ? ')' : ']');
 }
 std::string Interval::why(Exact v) const {
-  if (v != v) return say("is not a number in ", text());
-  if (below(v)) return say(low_open && v == low ? "is not above " : "is below ", number_text(low));
-  return say(high_open && v == high ? "is not below " : "is above ", number_text(high));
+  return why(v, *this);
+}
+std::string Interval::why(Exact v, const Interval& shown) const {
+  if (v != v) return say("is not a number in ", shown.text());
+  if (below(v)) return say(low_open && v == low ? "is not above " : "is below ", number_text(shown.low));
+  return say(high_open && v == high ? "is not below " : "is above ", number_text(shown.high));
+}
+
+Exact rounded_to(DType dtype, Exact v) {
+  if (!is(dtype, kinds::real_floating) || dtype == f64 || !std::isfinite(v)) return v;
+  const auto wide = static_cast<double>(v);
+  char narrow[sizeof(double)];
+  double back = 0;
+  kernels::convert(narrow, dtype, &wide, f64, 1, 1);
+  kernels::convert(&back, f64, narrow, dtype, 1, 1);
+  return std::isfinite(back) ? static_cast<Exact>(back) : v;
+}
+Interval rounded_to(DType dtype, const Interval& i) {
+  Interval out = i;
+  if (!i.low_whole) out.low = rounded_to(dtype, i.low);
+  if (!i.high_whole) out.high = rounded_to(dtype, i.high);
+  return out;
 }
 
 namespace forms {
@@ -200,21 +299,22 @@ const Form nulls = {"true or false", R"({"type": "boolean"})", is_flag, compare_
 const Form count = {"an integer ≥ 0", R"({"type": "integer", "minimum": 0})",
                     [](const SchemaValue& v) { return v.is_integer() && v.integer() >= 0; }, by_presence};
 const Form threshold = {"a number > 0", R"({"type": "number", "exclusiveMinimum": 0})",
-                        [](const SchemaValue& v) { return finite_number(v) && v.real() > 0; }, compare_most};
+                        [](const SchemaValue& v) { return finite_number(v) && v.real() > 0; }, compare_most, numeral};
 const Form interval = {
     "[low, high], or \"(low, high]\" where a bound itself is not allowed; ends may be inf",
     R"({"anyOf": [{"type": "array", "minItems": 2, "maxItems": 2, "items": {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}}, {"type": "string", "pattern": "^[\\[(][^,]+,[^,]+[\\])]$"}]})",
-    is_interval, compare_intervals};
+    is_interval, compare_intervals, meaning_of_interval};
 const Form numbers = {"a list of numbers", R"({"type": "array", "minItems": 1, "items": {"type": "number"}})",
-                      [](const SchemaValue& v) { return list_of(v, finite_number); }, compare_sets};
+                      [](const SchemaValue& v) { return list_of(v, finite_number); }, compare_sets,
+                      meaning_of_numbers};
 const Form windows = {
     "a list of [probability, low, high]",
     R"({"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 3, "maxItems": 3, "prefixItems": [{"type": "number", "minimum": 0, "maximum": 1}], "items": {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}}})",
-    [](const SchemaValue& v) { return list_of(v, is_window); }, by_presence};
+    [](const SchemaValue& v) { return list_of(v, is_window); }, by_presence, numerals};
 const Form dtypes = {
     "a dtype (\"f32\", \"float32\"), a kind (\"float\", \"integer\", \"complex\", \"numeric\"), or a list of them",
     R"({"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]})",
-    [](const SchemaValue& v) { return is_dtype(v) || list_of(v, is_dtype); }, compare_sets};
+    [](const SchemaValue& v) { return is_dtype(v) || list_of(v, is_dtype); }, compare_dtypes, meaning_of_dtypes};
 const Form lengths = {
     "a list of lengths: numbers, names that stand for one length wherever they are used, \"*\" for any",
     R"({"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^([A-Za-z_][A-Za-z0-9_]*|\\*)$"}]}})",
@@ -237,7 +337,7 @@ const Form bytes = {
     "a number of bytes, or \"2 GiB\"",
     R"({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+ (bytes|KiB|MiB|GiB|TiB)$"}]})",
     [](const SchemaValue& v) { return v.is_text() ? size_in_bytes(v) >= 0 : v.is_integer() && v.integer() >= 0; },
-    compare_most};
+    compare_most, meaning_of_bytes};
 const Form names = {"a list of names", R"({"type": "array", "minItems": 1, "items": {"type": "string"}})",
                     [](const SchemaValue& v) { return list_of(v, [](const SchemaValue& i) { return i.is_text(); }); },
                     by_presence};
@@ -261,10 +361,10 @@ const Form uniqueness = {
 const Form sum = {
     "a number (up to rounding), or [low, high]",
     R"({"anyOf": [{"type": "number"}, {"type": "array", "minItems": 2, "maxItems": 2, "items": {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}}]})",
-    [](const SchemaValue& v) { return finite_number(v) || (v.is_list() && is_interval(v)); }, compare_sums};
+    [](const SchemaValue& v) { return finite_number(v) || (v.is_list() && is_interval(v)); }, compare_sums, numerals};
 const Form reference = {"at least 11 numbers that do not decrease: the quantiles of the reference at 0, 1/m, …, 1",
                         R"({"type": "array", "minItems": 11, "items": {"type": "number"}})", is_reference,
-                        [](const SchemaValue*, const SchemaValue*) { return 0; }};
+                        [](const SchemaValue*, const SchemaValue*) { return 0; }, numerals};
 const Form expressions = {"a list of predicates, as text",
                           R"({"type": "array", "minItems": 1, "items": {"type": "string"}})",
                           [](const SchemaValue& v) {
@@ -274,7 +374,7 @@ const Form expressions = {"a list of predicates, as text",
                               return true;
                             });
                           },
-                          compare_demands};
+                          compare_demands, meaning_of_texts};
 const Form words = {"text", R"({"type": "string"})", [](const SchemaValue& v) { return v.is_text(); },
                     [](const SchemaValue*, const SchemaValue*) { return 0; }};
 }  // namespace forms

@@ -54,7 +54,7 @@ std::string seen(const Field& f) {
   if (c.low > c.high) return {};
   std::string out = say("seen: ", number_text(c.low), " to ", number_text(c.high));
   const auto& m = f.deviation();
-  if (m.n > 0) out += say(", mean ", few_digits(m.mean + m.rest), ", deviation ", few_digits(std::sqrt(m.m2 / m.n)));
+  if (m.s.n > 0) out += say(", mean ", few_digits(mean_of(m)), ", deviation ", few_digits(deviation_of(m)));
   return out;
 }
 
@@ -90,12 +90,16 @@ void write_values(SchemaField& to, Field& f, const Report& r, const InferOptions
   if (held(r, s, "unique") && c.values >= kFewRows) to.unique();
   if (held(r, s, "monotone") && c.values >= kFewRows) to.monotone("nondecreasing");
   if (!o.drift || f.quantiles().count() == 0) return;
+  if (f.quantiles().count() < kKnots) {
+    to.set("doc", say("no reference for drift: ", plural(f.quantiles().count(), "value"), " of ", kKnots, " needed"));
+    return;
+  }
   SchemaValue::List knots;
   for (int k = 0; k <= kKnots; ++k) knots.emplace_back(f.quantiles().at(k / static_cast<double>(kKnots)));
-  const double noise = 2.3 / std::sqrt(static_cast<double>(f.quantiles().count()));
   to.set("reference", SchemaValue::list(std::move(knots)), say("quantiles of ", plural(c.values, "value")));
+  to.set("reference_size", f.quantiles().count());
   to.set("psi", 0.25, "above 0.25: a large change");
-  to.set("ks", std::fmax(0.1, -rounded_down(-noise)));
+  to.set("ks", 0.1);
 }
 
 bool square(const Subject& s) {
@@ -211,7 +215,8 @@ Schema infer_schema(const NamedTensors& data, const InferOptions& options) {
   return data::infer(data::inputs_of(data), options);
 }
 Schema infer_schema_files(const std::vector<std::string>& files, const InferOptions& options) {
-  return data::infer(data::inputs_of_files(files, options.columns), options);
+  return data::infer(data::inputs_of_files(files, {.columns = options.columns, .max_unfolded = options.max_unfolded}),
+                     options);
 }
 
 }  // namespace wp

@@ -1,6 +1,7 @@
 #include "data/inputs.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 
@@ -61,27 +62,38 @@ std::pair<std::string, std::string> split_argument(const std::string& argument) 
 
 namespace {
 
+// A Matrix Market file in coordinates.
+bool is_sparse(const io::Source& source) {
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(64, source.size())), '\0');
+  source.read(0, head.data(), head.size());
+  if (!head.starts_with("%%MatrixMarket")) return false;
+  for (char& c : head) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return head.substr(0, head.find('\n')).find("coordinate") != std::string::npos;
+}
+
 // What opens a file again and again; "-" is stdin, read once: a table, unless its first bytes say otherwise.
 struct Opener {
-  bool table;
+  bool table, dense;  // dense: a matrix made of a sparse one
   std::function<io::OwnedBlocks()> open;
 };
-Opener opener_of(const std::string& path, const std::vector<std::string>& columns) {
+Opener opener_of(const std::string& path, const Reading& reading) {
   const bool pipe = path == "-";
   const auto source = pipe ? std::make_shared<const io::Source>("/dev/stdin") : nullptr;
   const io::Format* const known = pipe ? io::format_by_magic(*source) : nullptr;
   const bool table = pipe ? !known : is_table(path);
   io::BlockOptions options;
-  if (table) options.load.names = columns;
-  if (!pipe) return {table, [path, options] { return io::open_blocks(path, options); }};
+  if (table) options.load.names = reading.columns;
+  options.load.max_unfolded = reading.max_unfolded;
+  options.load.dense = reading.dense;
+  if (!pipe) return {table, is_sparse(io::Source(path)), [path, options] { return io::open_blocks(path, options); }};
   const io::Format* const format = known ? known : io::format_of("stdin.csv");
-  return {table, [source, format, options] { return format->blocks(source, options); }};
+  return {table, is_sparse(*source), [source, format, options] { return format->blocks(source, options); }};
 }
 
-std::vector<Input> inputs_of_file(const std::string& argument, const std::vector<std::string>& columns) {
+std::vector<Input> inputs_of_file(const std::string& argument, const Reading& reading) {
   const auto [name, path] = split_argument(argument);
   const std::string stem = !name.empty() ? name : path == "-" ? "stdin" : std::filesystem::path(path).stem().string();
-  const Opener opener = opener_of(path, columns);
+  const Opener opener = opener_of(path, reading);
   if (opener.table) return {{stem, path, true, [opener] { return std::move(opener.open().at(0)); }}};
   std::vector<Input> out;
   const auto arrays = opener.open();
@@ -90,17 +102,18 @@ std::vector<Input> inputs_of_file(const std::string& argument, const std::vector
     const bool named = !inside.empty() && (name.empty() || arrays.size() > 1);
     out.push_back({named ? inside : stem, path, false, [opener, k] { return std::move(opener.open().at(k)); }});
   }
+  if (opener.dense && reading.dense)
+    out.at(0).note = "the file holds a sparse matrix, which was judged as a dense one";
   if (path.ends_with(".npy") && out.size() == 1) read_directly(out[0]);
   return out;
 }
 
 }  // namespace
 
-std::vector<Input> inputs_of_files(const std::vector<std::string>& arguments,
-                                   const std::vector<std::string>& columns) {
+std::vector<Input> inputs_of_files(const std::vector<std::string>& arguments, const Reading& reading) {
   std::vector<Input> out;
   for (const std::string& argument : arguments)
-    for (Input& i : inputs_of_file(argument, columns)) out.push_back(std::move(i));
+    for (Input& i : inputs_of_file(argument, reading)) out.push_back(std::move(i));
   return out;
 }
 

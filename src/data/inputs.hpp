@@ -20,13 +20,20 @@ struct Input {
   // at.
   std::shared_ptr<const io::Source> direct = nullptr;
   std::uint64_t offset = 0;  // of the first
+  std::string note = {};     // what a report should say of how it was read
 };
 std::vector<Input> inputs_of(const NamedTensors& tensors);
 // NAME and PATH of "NAME=PATH"; a PATH alone has no name.
 std::pair<std::string, std::string> split_argument(const std::string& argument);
-// "x.npy", "x=train.npy", a file with several arrays; these columns of a table (none: all).
-std::vector<Input> inputs_of_files(const std::vector<std::string>& arguments,
-                                   const std::vector<std::string>& columns);
+// How files are read: these columns of a table (none: all); sparse matrices dense or as their arrays; LoadOptions'
+// max_unfolded.
+struct Reading {
+  std::vector<std::string> columns = {};
+  bool dense = true;
+  std::uint64_t max_unfolded = 0;
+};
+// "x.npy", "x=train.npy", a file with several arrays.
+std::vector<Input> inputs_of_files(const std::vector<std::string>& arguments, const Reading& reading);
 
 // Blocks of so many rows that tiles begin where they would in one piece, whatever the reader gives.
 class Rows {

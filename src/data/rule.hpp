@@ -10,10 +10,18 @@
 
 namespace wp::data {
 
+// Of moments that are scaled by a power of two, so that no square overflows or underflows.
+inline double mean_of(const kernels::ScaledMoments& m) {
+  return std::ldexp(m.s.mean + m.s.rest, m.scale);
+}
+inline double deviation_of(const kernels::ScaledMoments& m) {
+  return std::ldexp(std::sqrt(m.s.m2 / m.s.n), m.scale);
+}
+
 // Facts of a field that several rules share.
 struct Facts {
   Census census;
-  kernels::Moments moments = kernels::Moments::none();  // of the finite values
+  kernels::ScaledMoments moments = {kernels::Moments::none(), 0};  // of the finite values
   const Quantiles* quantiles = nullptr;
 };
 
@@ -43,7 +51,13 @@ struct Form {
   bool (*takes)(const SchemaValue&);
   // How what is allowed changes: −1 less (narrowed), +1 more (widened), 0 neither or both. Null: the rule is not set.
   int (*compare)(const SchemaValue* before, const SchemaValue* after);
+  // What the value means, in one way of writing: equal for values that say the same. Null: the value itself.
+  std::string (*meaning)(const SchemaValue&) = nullptr;
 };
+// Whether two values of a rule say the same; null: the rule is not set.
+bool same_meaning(const Form& form, const SchemaValue* a, const SchemaValue* b);
+// Whether a dtype is what a text of the form `dtypes` names: "f32", "float32", "float".
+bool has_dtype(const SchemaValue& v, DType d);
 
 struct Rule {
   std::string_view name;
@@ -71,12 +85,18 @@ std::span<const Rule> statistic_rules();
 struct Interval {
   Exact low = -kInfinity, high = kInfinity;
   bool low_open = false, high_open = false;
+  bool low_whole = false, high_whole = false;  // written as integers: they are meant exactly
   bool below(Exact v) const noexcept { return low_open ? v <= low : v < low; }
   bool above(Exact v) const noexcept { return high_open ? v >= high : v > high; }
   bool has(Exact v) const noexcept { return !below(v) && !above(v) && v == v; }
   std::string text() const;
-  std::string why(Exact v) const;  // "is below 0"
+  std::string why(Exact v) const;                         // "is below 0"
+  std::string why(Exact v, const Interval& shown) const;  // the same with bounds as they were written
 };
+// A number as elements of this dtype can be: 0.1 written for f32 means the f32 that 0.1 is. Beyond its range: itself.
+// Bounds that were written as integers stay as they are.
+Exact rounded_to(DType dtype, Exact v);
+Interval rounded_to(DType dtype, const Interval& i);
 // False: it is none.
 bool parse_interval(const SchemaValue& v, Interval& out);
 // A number of a schema: an integer exactly, else the nearest f64; also "inf", "-inf".

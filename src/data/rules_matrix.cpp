@@ -48,7 +48,10 @@ Verdict judge_spd(const Tensor& a, double) {
   if (tried.diagnosis.size() == 0) return {};
   const linalg::Member& m = tried.diagnosis[0];
   if (m.status == linalg::Status::ok || m.status == linalg::Status::ill_conditioned) return {};
-  return {HUGE_VAL, say("is not positive definite. ", m.message)};
+  std::string words = m.message;  // "is not positive definite.", or more
+  while (words.ends_with('.')) words.pop_back();
+  if (!words.starts_with("is not positive definite")) words = say("is not positive definite: ", words);
+  return {HUGE_VAL, words};
 }
 
 // ‖Qᴴ Q − I‖ (of a wide matrix: Q Qᴴ), largest entry, ≤ 8 max(m, n) eps.

@@ -7,15 +7,6 @@ namespace {
 
 constexpr std::string_view kType = "WP-VAL-001", kShape = "WP-VAL-002";
 
-bool has_dtype(const SchemaValue& v, DType d) {
-  const std::string& t = v.text();
-  if (t == "float") return is(d, kinds::real_floating);
-  if (t == "integer") return is(d, kinds::integer);
-  if (t == "complex") return is_complex(d);
-  if (t == "numeric") return is(d, kinds::numeric);
-  return parse_dtype(t) == d;
-}
-
 std::unique_ptr<Check> check_dtype(const SchemaValue& v, const Subject&) {
   return at_end([v](const Subject& s, const Facts&, RuleReport& r) {
     const bool good = v.is_list() ? std::any_of(v.items().begin(), v.items().end(),

@@ -45,7 +45,7 @@ class Elements final : public Check {
 };
 
 struct InRange {
-  Interval interval;
+  Interval interval, shown;  // in the dtype of the elements, and as written
   bool clean(const Census& c, bool missing) const {
     return (c.nans == 0 || missing) && (c.low > c.high || (interval.has(c.low) && interval.has(c.high)));
   }
@@ -60,7 +60,7 @@ struct InRange {
   }
   template <class T>
   std::string why(T v) const {
-    return interval.why(static_cast<Exact>(v));
+    return interval.why(static_cast<Exact>(v), shown);
   }
 };
 
@@ -97,7 +97,7 @@ struct Present {
 };
 
 struct OneOf {
-  std::vector<Exact> values;  // sorted
+  std::vector<Exact> values, shown;  // sorted; in the dtype of the elements, and as written
   bool clean(const Census& c, bool missing) const {
     return (c.nans == 0 || missing) && c.low == c.high && !bad(c.low);
   }
@@ -114,9 +114,9 @@ struct OneOf {
   }
   template <class T>
   std::string why(T) const {
-    if (values.size() > 12) return "is none of the values allowed";
+    if (shown.size() > 12) return "is none of the values allowed";
     std::string out = "is none of ";
-    for (std::size_t i = 0; i < values.size(); ++i) out += say(i ? ", " : "", number_text(values[i]));
+    for (std::size_t i = 0; i < shown.size(); ++i) out += say(i ? ", " : "", number_text(shown[i]));
     return out;
   }
 };
@@ -127,7 +127,8 @@ std::unique_ptr<Check> elements(Judge judge, const Subject& s) {
 }
 std::unique_ptr<Check> check_range(const SchemaValue& v, const Subject& s) {
   InRange judge;
-  parse_interval(v, judge.interval);
+  parse_interval(v, judge.shown);
+  judge.interval = rounded_to(s.dtype, judge.shown);
   return elements(judge, s);
 }
 std::unique_ptr<Check> check_finite(const SchemaValue& v, const Subject& s) {
@@ -138,7 +139,12 @@ std::unique_ptr<Check> check_present(const SchemaValue& v, const Subject& s) {
 }
 std::unique_ptr<Check> check_one_of(const SchemaValue& v, const Subject& s) {
   OneOf judge;
-  for (const SchemaValue& i : v.items()) parse_number(i, judge.values.emplace_back());
+  for (const SchemaValue& i : v.items()) {
+    Exact& shown = judge.shown.emplace_back();
+    parse_number(i, shown);
+    judge.values.push_back(i.is_integer() ? shown : rounded_to(s.dtype, shown));
+  }
+  std::sort(judge.shown.begin(), judge.shown.end());
   std::sort(judge.values.begin(), judge.values.end());
   return elements(judge, s);
 }
@@ -194,7 +200,8 @@ std::unique_ptr<Check> check_monotone(const SchemaValue& v, const Subject& s) {
 
 constexpr Rule table[] = {
     {"range", &forms::interval, "WP-VAL-003", kinds::real | kinds::boolean, true, tiles, "[0, 1]",
-     "Every element lies in the interval. NaN lies in none, unless non_null = false. Bounds of integers are exact.",
+     "Every element lies in the interval. NaN lies in none, unless non_null = false. Bounds written as "
+     "integers are exact, others are rounded to f32, f16 and bf16 as elements are (0.1 allows the f32 0.1).",
      check_range},
     {"finite", &forms::flag, "WP-VAL-004", kinds::any, true, tiles, "true",
      "No Inf and no NaN (with non_null = false: no Inf).", check_finite},
@@ -206,7 +213,10 @@ constexpr Rule table[] = {
     {"one_of", &forms::numbers, "WP-VAL-007", kinds::real | kinds::boolean, true, tiles, "[0, 1, 2]",
      "Every element is one of these numbers.", check_one_of},
     {"monotone", &forms::order, "WP-VAL-008", kinds::real | kinds::boolean, true, tiles, "\"nondecreasing\"",
-     "Elements go up (or down) along the first axis, entry by entry of the others.", check_monotone},
+     "Elements go up (or down) along the first axis, entry by entry of the others (at most 4,194,304 of them, which "
+     "are "
+     "kept in memory).",
+     check_monotone},
 };
 
 }  // namespace

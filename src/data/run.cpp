@@ -217,7 +217,12 @@ void Run::settle() {
 }
 
 void Run::finish(Report& out) {
+  const std::size_t before = out.rules.size();
   for (Field& f : fields_) f.finish(out);
+  if (!input_.note.empty() && out.rules.size() > before) {  // once: it is true of all
+    std::string& note = out.rules[before].note;
+    note = note.empty() ? input_.note : say(input_.note, "; ", note);
+  }
   for (RuleReport& r : missing_) out.rules.push_back(std::move(r));
 }
 

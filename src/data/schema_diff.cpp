@@ -15,7 +15,7 @@ void compare(const std::string& where, const SchemaField& before, const SchemaFi
              std::vector<SchemaChange>& out) {
   for (const data::Rule& rule : data::rules()) {
     const SchemaValue *const b = before.find(rule.name), *const a = after.find(rule.name);
-    if ((!a && !b) || (a && b && a->toml() == b->toml())) continue;
+    if (data::same_meaning(*rule.form, b, a)) continue;
     out.push_back({where, std::string(rule.name), kind_of(rule.form->compare(b, a)), text_of(b), text_of(a)});
   }
 }

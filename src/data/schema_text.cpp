@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
@@ -212,9 +213,20 @@ void write_rules(std::string& out, const SchemaField& f) {
 
 Schema Schema::from_json(std::string_view text, const std::string& file) {
   if (text.size() > kMostText) refuse(file, "WP-SCM-001", "it is larger than 16 MiB.");
+  // The parser takes a NUL for the end of the text, and would not look at what follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+    refuse(file, "WP-SCM-001", say("it is not JSON: byte ", nul, " is NUL."));
   Json parsed;
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto refuse_twins = [&](int, Json::parse_event_t event, Json& key) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(key.get<std::string>()).second)
+      refuse(file, "WP-SCM-001", say("the key '", key.get<std::string>(), "' stands twice."));
+    return true;
+  };
   try {
-    parsed = Json::parse(text);
+    parsed = Json::parse(text, refuse_twins);
   } catch (const Json::exception& e) {
     refuse(file, "WP-SCM-001", say("it is not JSON: ", e.what(), "."));
   }

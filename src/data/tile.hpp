@@ -20,6 +20,8 @@ inline constexpr Exact kInfinity = std::numeric_limits<Exact>::infinity();
 // not depend on how the data came.
 inline constexpr std::int64_t kTile = 1 << 15;  // elements: they stay in the second cache
 
+inline constexpr std::int64_t kMostKept = 1 << 22;  // elements of an entry of the first axis that `monotone` keeps
+
 struct Census {
   std::int64_t values = 0, nans = 0, infs = 0;
   Exact low = kInfinity, high = -kInfinity;  // of what is not NaN; of complex numbers: not used

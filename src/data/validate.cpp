@@ -80,7 +80,9 @@ Report validate(const NamedTensors& data, const Schema& schema, const ValidateOp
 
 Report validate_files(const std::vector<std::string>& files, const Schema& schema, const ValidateOptions& options,
                       std::source_location where) {
-  std::vector<data::Input> inputs = data::inputs_of_files(files, options.columns);
+  const bool arrays = schema.find("indptr") || schema.find("indices") || schema.find("data") || schema.find("shape");
+  std::vector<data::Input> inputs = data::inputs_of_files(
+      files, {.columns = options.columns, .dense = !arrays, .max_unfolded = options.max_unfolded});
   // The schema of one named tensor, and one file of another name: it is meant.
   if (inputs.size() == 1 && schema.tensors().size() == 1 && schema.predicates().empty() &&
       !schema.tensors()[0].name().empty() && files[0].find('=') == std::string::npos)

@@ -105,7 +105,12 @@ std::string list_of(const std::vector<std::string>& names) {
   return names.size() > 8 ? out + ", …" : out;
 }
 
-void check_arrays(const NamedTensors& arrays) {
+void check_arrays(const NamedTensors& arrays, const SaveOptions& options) {
+  std::uint64_t bytes = 0;  // at least of the file, unless it is compressed
+  for (const auto& [name, t] : arrays) bytes += t.defined() && !options.compress ? t.nbytes() : 0;
+  if (const std::uint64_t most = most_entries(bytes); std::max(arrays.size(), options.metadata.size()) > most)
+    refuse<ArgumentError>("WP-ARG-001", say("a file of this size holds ", most, " arrays and texts at most; got ",
+                                            arrays.size(), " and ", options.metadata.size(), "."));
   std::unordered_set<std::string_view> names;
   for (const auto& [name, t] : arrays) {
     if (!t.defined())
@@ -242,7 +247,7 @@ void save_all(const std::string& path, const NamedTensors& arrays, const SaveOpt
   if (!format.write_all)
     refuse<ArgumentError>("WP-ARG-001", say(format.ending, " files hold one array without a name."),
                           "Use save, or the ending .npz or .safetensors.");
-  io::check_arrays(arrays);
+  io::check_arrays(arrays, options);
   for (const auto& [name, t] : arrays) escape(t, "save_all", Counts::made, where);
   io::Sink sink(path);
   format.write_all(sink, arrays, options);

@@ -47,6 +47,14 @@ void refuse_names(const SaveOptions& options, std::string_view format);  // colu
 inline std::uint64_t most_unfolded(const LoadOptions& options, std::uint64_t packed) noexcept {
   return options.max_unfolded ? options.max_unfolded : std::max(std::uint64_t{1} << 30, 100 * packed);
 }
+inline constexpr std::string_view kUnfold =
+    "If that is what it should be, give max_unfolded in bytes (wellposed validate and schema infer: --max-unfolded "
+    "4GiB).";
+// How many arrays (or texts of metadata) a file may name. What is kept of each takes memory whatever its size, so
+// that their number is bounded: 100,000, or one in 1 KiB of the file if that is more.
+inline std::uint64_t most_entries(std::uint64_t bytes) noexcept {
+  return std::max(std::uint64_t{100'000}, bytes / 1024);
+}
 // put(bytes, count) for the elements in row-major order, some at a time.
 template <class Put>
 void write_elements(const Tensor& t, const Put& put) {

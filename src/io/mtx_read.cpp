@@ -63,7 +63,20 @@ class Reader {
                       say("the header promises ", header_.rows, " rows for ",
                           header_.count == 1 ? "1 entry" : say(header_.count, " entries"),
                           ": their index would take ", bytes_text(8.0 * static_cast<double>(header_.rows)), "."),
-                      "If that is what it should be, load with max_unfolded.");
+                      kUnfold);
+  }
+
+  // A dense matrix of few entries costs the file nothing either.
+  void refuse_elements_beyond(std::uint64_t most) const {
+    std::uint64_t bytes = 0;
+    const bool exists = bytes_of(header_.dtype(), {header_.rows, header_.columns}, bytes);
+    if (exists && bytes <= most) return;
+    source_.refuse_at("WP-FMT-003", at_,
+                      say("as a dense matrix, ", header_.rows, " × ", header_.columns, " elements (",
+                          header_.count == 1 ? "1 is" : say(header_.count, " are"), " stored) ",
+                          exists ? say("take ", bytes_text(static_cast<double>(bytes)), ".")
+                                 : std::string("are more than any memory holds.")),
+                      kUnfold);
   }
 
   // The entries one by one; the last call finds that nothing follows.
@@ -287,8 +300,19 @@ decltype(auto) with_value(DType d, const F& f) {
   return f(complex128{});
 }
 
-Tensor dense(Reader& reader) {
+Tensor dense(Reader& reader, const LoadOptions& options) {
   const Header& h = reader.header();
+  if (h.sparse) {
+    reader.refuse_elements_beyond(most_unfolded(options, reader.size()));
+    // Entries are known to be right before they cost more than a few times what they take in the file.
+    std::uint64_t bytes = 0;
+    bytes_of(h.dtype(), {h.rows, h.columns}, bytes);
+    if (bytes / 8 > reader.size()) {
+      Reader ahead = reader;
+      for (Entry e; ahead.next(e);) {
+      }
+    }
+  }
   Tensor t = Tensor::adopt(wp::detail::make_node(h.dtype(), {h.rows, h.columns}));
   if (t.nbytes()) std::memset(t.node()->data, 0, t.nbytes());
   with_value(h.dtype(), [&]<class T>(T) {
@@ -360,7 +384,7 @@ Tensor read_mtx(const Source& source, const LoadOptions& options) {
         "load_all gives its arrays (LinearOperator::csr takes them); load with dense = true makes a "
         "matrix of it.");
   }
-  return dense(reader);
+  return dense(reader, options);
 }
 
 NamedTensors read_all_mtx(const Source& source, const LoadOptions& options) {
@@ -368,7 +392,7 @@ NamedTensors read_all_mtx(const Source& source, const LoadOptions& options) {
   Reader reader(source, text.view());
   if (!reader.header().sparse || options.dense) {
     chosen_one(source, {""}, options.names);
-    return {{"", dense(reader)}};
+    return {{"", dense(reader, options)}};
   }
   NamedTensors all = sparse(reader, options), out;
   for (const std::size_t i : chosen(source, {"indptr", "indices", "data", "shape"}, options.names))

@@ -34,7 +34,7 @@ Stored header_of(const Source& source, const ZipEntry& e, const LoadOptions& opt
     source.refuse_at("WP-FMT-003", e.data,
                      say("entry '", excerpt(e.name), "' unfolds from ", bytes_text(static_cast<double>(e.packed)),
                          " to ", bytes_text(static_cast<double>(e.unpacked)), "."),
-                     "If that is what it should be, load with max_unfolded.");
+                     kUnfold);
   std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(kHead, e.unpacked)), '\0');
   Unpacker(source, e).read(head.data(), head.size());
   return read_npy_header(Part(source, e.name, e.data, e.unpacked, head));

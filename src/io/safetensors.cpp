@@ -43,7 +43,7 @@ struct Contents {
 // Takes the header's events: { name: {"dtype": …, "shape": […], "data_offsets": [a, b]}, "__metadata__": {…} }.
 class Events final : public nlohmann::json_sax<json> {
  public:
-  explicit Events(const Source& source) : source_(source) {}
+  explicit Events(const Source& source) : source_(source), most_(most_entries(source.size())) {}
   std::vector<std::string> names;
   std::vector<Stored> arrays;
   std::vector<std::uint64_t> ends;
@@ -95,9 +95,13 @@ class Events final : public nlohmann::json_sax<json> {
   }
   bool key(string_t& k) override {
     key_ = k;
+    if (depth_ == 1 || in_metadata_) {
+      if (++entries_ > most_) bad(say("it has more than ", most_, " entries, the most for a file of this size"));
+    }
     if (depth_ == 1) {
+      in_metadata_ = false;
       named_ = true;
-      if (!keys_.insert(k).second) bad(say("the name '", excerpt(k), "' stands twice"));
+      if (k == kMetadata && std::exchange(has_metadata_, true)) bad(say("the name '", k, "' stands twice"));
     } else if (in_metadata_) {
       if (!metadata_keys_.insert(k).second) bad(say("the metadata '", excerpt(k), "' stand twice"));
     } else {
@@ -141,18 +145,24 @@ class Events final : public nlohmann::json_sax<json> {
   }
 
   const Source& source_;
+  std::uint64_t most_, entries_ = 0;  // names, and texts of metadata
   int depth_ = 0;
-  bool in_metadata_ = false, list_ = false, named_ = false;
+  bool in_metadata_ = false, has_metadata_ = false, list_ = false, named_ = false;
   unsigned seen_ = 0;
   std::string key_;
   Dims numbers_;
-  std::unordered_set<std::string> keys_, metadata_keys_;
+  std::unordered_set<std::string> metadata_keys_;
 };
 
 // Arrays fill the file from the header to the end, one after the other, in the order of their offsets.
 Contents placed(const Source& source, Events& e, std::uint64_t base) {
   std::vector<std::size_t> order(e.names.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return e.names[a] < e.names[b]; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (e.names[order[i]] == e.names[order[i - 1]])
+      source.refuse_at("WP-FMT-002", 8,
+                       say("bad safetensors header: the name '", excerpt(e.names[order[i]]), "' stands twice."));
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(e.arrays[a].data, e.ends[a]) < std::pair(e.arrays[b].data, e.ends[b]);
   });
@@ -194,6 +204,9 @@ Contents read_contents(const Source& source) {
   std::string text(static_cast<std::size_t>(length), '\0');
   source.read(8, text.data(), text.size());
   if (!text.starts_with('{')) source.refuse_at("WP-FMT-001", 8, "a safetensors header begins with '{'.");
+  // The parser takes a NUL for the end of the text, and would not look at what follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
+    source.refuse_at("WP-FMT-002", 8 + nul, "the header is not JSON: it holds a NUL byte.");
   Events events(source);
   json::sax_parse(text, &events);
   return placed(source, events, 8 + length);

@@ -174,6 +174,10 @@ std::vector<ZipEntry> read_zip(const Source& s) {
   if (d.entries > d.bytes / kCentralBytes)
     s.refuse_at("WP-FMT-003", d.offset,
                 say("the zip directory is said to have ", d.entries, " entries in ", d.bytes, " bytes."));
+  if (d.entries > most_entries(s.size()))
+    s.refuse_at("WP-FMT-003", d.offset,
+                say("the zip directory has ", d.entries, " entries; a file of this size may have ",
+                    most_entries(s.size()), "."));
   const std::string text = bytes_at(s, d.offset, static_cast<std::size_t>(d.bytes));
   const Bytes b{text, d.offset};
   std::vector<ZipEntry> entries(static_cast<std::size_t>(d.entries));

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <cstring>
+
 #include "damage.hpp"
 #include "fuzz/files.hpp"
 
@@ -67,14 +69,14 @@ namespace {
 constexpr std::int64_t kSlack = 64 * 1024;
 
 // The most memory that was in use while the bytes were refused; 0: they were read.
-std::int64_t asked_to_refuse(const std::string& name, const std::string& bytes) {
+std::int64_t asked_to_refuse(const std::string& name, const std::string& bytes, bool dense = false) {
   const wp::fuzz::MemoryFile file(bytes);
   live = peak = 0;
   counting = true;
   bool refused = false;
   try {
     const wp::io::Source source(file.path());
-    (void)wp::io::format_of(name)->read_all(source, {.copy = true});
+    (void)wp::io::format_of(name)->read_all(source, {.copy = true, .dense = dense});
   } catch (const wp::FormatError&) {
     refused = true;
   }
@@ -145,6 +147,45 @@ TEST_F(Asked, NothingOfWhatALyingHeaderPromises) {
     EXPECT_GT(asked, 0) << name << " was read";
     EXPECT_LE(asked, static_cast<std::int64_t>(bytes.size()) + kSlack) << name;
   }
+}
+
+TEST_F(Asked, NothingOfTheDenseMatrixThatASparseHeaderPromises) {
+  const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
+  for (const std::string text :
+       {"100000000 2 1\n1 1 5\n", "9000000000 9000000000 1\n1 1 5\n", "1000000 20 2\n1 1 5\n1 21 5\n"}) {
+    const std::int64_t asked = asked_to_refuse("q.mtx", banner + text, true);
+    EXPECT_GT(asked, 0) << text << " was read";
+    EXPECT_LE(asked, static_cast<std::int64_t>(banner.size() + text.size()) + kSlack) << text;
+  }
+}
+
+// What is kept of an array or of a text is bounded by the header that names it, and by their number.
+TEST_F(Asked, AFewTimesTheHeaderOfManyArraysThatLie) {
+  std::string arrays = "{", texts = "{\"__metadata__\":{";
+  for (int i = 0; i < 200000; ++i)
+    arrays += (i ? "," : "") + std::string("\"") + std::to_string(i) +
+              "\":{\"dtype\":\"I8\",\"shape\":[1],\"data_offsets\":[5,6]}";
+  for (int i = 0; i < 2000000; ++i) texts += (i ? ",\"" : "\"") + std::to_string(i) + "\":\"\"";
+  for (const std::string& header : {arrays + "}", texts + "}}"}) {
+    std::string length(8, '\0');
+    const std::uint64_t bytes = header.size();
+    std::memcpy(length.data(), &bytes, 8);
+    const std::int64_t asked = asked_to_refuse("m.safetensors", length + header);
+    EXPECT_GT(asked, 0) << "was read";
+    EXPECT_LE(asked, 4 * static_cast<std::int64_t>(header.size())) << header.substr(0, 60);
+  }
+  const auto le = [](std::uint64_t v, int bytes) {
+    std::string out;
+    for (int i = 0; i < bytes; ++i, v >>= 8) out += static_cast<char>(v & 0xff);
+    return out;
+  };
+  constexpr std::uint64_t count = 60000;
+  std::string zip;
+  for (std::uint64_t i = 0; i < count; ++i) zip += "PK\1\2" + std::string(42, '\0');
+  zip += "PK\5\6" + le(0, 4) + le(count, 2) + le(count, 2) + le(46 * count, 4) + le(0, 4) + le(0, 2);
+  const std::int64_t asked = asked_to_refuse("m.npz", zip);
+  EXPECT_GT(asked, 0) << "was read";
+  EXPECT_LE(asked, 4 * static_cast<std::int64_t>(zip.size()));
 }
 
 }  // namespace

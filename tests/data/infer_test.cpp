@@ -73,6 +73,65 @@ TEST_F(Inferred, KnowsProbabilitiesMatricesKeysAndClasses) {
   EXPECT_SAYS(wp::infer_schema(g.integers({300}, 0, 3)).toml(), "one_of = [0, 1, 2]");
 }
 
+int drifted(const wp::Report& r) {
+  int count = 0;
+  for (const wp::RuleReport& one : r.rules) count += !one.holds && (one.rule == "psi" || one.rule == "ks");
+  return count;
+}
+
+TEST_F(Inferred, SeesDriftInNoFreshSampleOfTheSameLawHoweverSmallOrDiscrete) {
+  wp::random::Generator g(77);
+  const Schema normal = wp::infer_schema(g.normal({2000}), {.drift = true}),
+               few = wp::infer_schema(g.normal({40}), {.drift = true}),
+               whole = wp::infer_schema(g.integers({2000}, 0, 30), {.drift = true});
+  for (const std::int64_t n : {4, 10, 30, 100, 1000}) {
+    int alarms = 0, missed = 0;
+    for (int k = 0; k < 100; ++k) {
+      alarms += drifted(wp::validate(g.normal({n}), normal)) > 0;
+      alarms += drifted(wp::validate(g.normal({n}), few)) > 0;
+      alarms += drifted(wp::validate(g.integers({n}, 0, 30), whole)) > 0;
+      missed += drifted(wp::validate(g.normal({n}) + 3.0, normal)) == 0;
+    }
+    EXPECT_LE(alarms, 3) << n;  // of 300
+    if (n >= 10) {
+      EXPECT_LE(missed, 3) << n;
+    }
+  }
+  const wp::Report r = wp::validate(g.normal({100}), normal);
+  EXPECT_SAYS(r.text(), "for 100 values and a reference of 2000");
+}
+
+TEST_F(Inferred, MakesNoReferenceOfAFewValuesNorTakesNothingForTheSameLaw) {
+  wp::random::Generator g(78);
+  const Schema tiny = wp::infer_schema(g.normal({8}), {.drift = true});
+  EXPECT_EQ(tiny.tensors().at(0).find("ks"), nullptr);
+  EXPECT_SAYS(tiny.toml(), "no reference for drift: 8 values of 32 needed");
+  const Schema s = wp::infer_schema(g.normal({2000}), {.drift = true});
+  EXPECT_EQ(drifted(wp::validate(Tensor{NAN, NAN}, s)), 2);
+  EXPECT_EQ(drifted(wp::validate(wp::zeros({0}), s)), 2);
+  EXPECT_SAYS(wp::validate(wp::zeros({0}), s).text(), "WP-VAL-015: ks cannot be judged: there is no finite value");
+  EXPECT_SAYS(wp::validate(g.normal({2}), s).text(), "too few to tell any drift");
+}
+
+TEST_F(Inferred, TakesASparseMatrixForAMatrix) {
+  const std::string head = "%%MatrixMarket matrix coordinate real ",
+                    entries = "3 3 5\n1 1 2\n2 1 -1\n2 2 2\n3 2 -1\n3 3 2\n";
+  const std::string file = write("a.mtx", head + "symmetric\n" + entries),
+                    other = write("b.mtx", head + "general\n" + entries);
+  Schema s;
+  s.tensor().symmetric().spd().shape({3, 3});
+  const wp::Report r = wp::validate_files({file}, s);
+  EXPECT_TRUE(r.ok()) << r.text();
+  EXPECT_SAYS(r.text(), "the file holds a sparse matrix, which was judged as a dense one");
+  EXPECT_FALSE(wp::validate_files({other}, s).ok());
+  EXPECT_SAYS(wp::infer_schema_files({file}).toml(), "spd = true");
+  EXPECT_THROW(wp::validate_files({file}, s, {.max_unfolded = 71}), wp::FormatError);
+  EXPECT_TRUE(wp::validate_files({file}, s, {.max_unfolded = 72}).ok());
+  Schema arrays;
+  arrays.tensor("indptr").monotone("nondecreasing");
+  EXPECT_TRUE(wp::validate_files({file}, arrays).ok()) << wp::validate_files({file}, arrays).text();
+}
+
 TEST_F(Inferred, KnowsTheColumnsOfATable) {
   std::string text = "id,size,note\n";
   for (int i = 0; i < 40; ++i)

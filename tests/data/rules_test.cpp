@@ -94,6 +94,62 @@ TEST(Rules, TakeTheExampleThatTheirDocumentationHas) {
   }
 }
 
+RuleReport one(const Tensor& x, std::string_view rule, const SchemaValue& value) {
+  Schema s;
+  s.tensor().set(rule, value);
+  return validate(x, s).rules.at(0);
+}
+
+TEST(Rules, OfMeanAndDeviationSeeNeitherOverflowNorUnderflow) {
+  const double big = 1.7e308;
+  EXPECT_EQ(one(Tensor{big, -big}, "mean", {-1, 1}).measured, 0);
+  EXPECT_EQ(one(Tensor{big, -big}, "std", {1e308, 1.75e308}).measured, big);
+  EXPECT_EQ(one(Tensor{1e200, -1e200}, "std", {0, 1e201}).measured, 1e200);
+  EXPECT_EQ(one(Tensor{1e-200, -1e-200}, "std", {1e-201, 1}).measured, 1e-200);
+  EXPECT_EQ(one(Tensor{5e-324, 5e-324}, "mean", {0, 1}).measured, 5e-324);
+  // Tiles of their own sizes: zeros, then small, then large ones.
+  const Tensor zero = zeros({40000}), small = full({40000}, 1e-200), large = full({40000}, 1e200);
+  EXPECT_NEAR(one(concat({zero, small}), "std", {0, 1}).measured / 0.5e-200, 1, 1e-12);
+  EXPECT_NEAR(one(concat({small, zero, large}), "mean", {0, 1}).measured / (1e200 / 3), 1, 1e-12);
+  EXPECT_TRUE(one(Tensor{big, HUGE_VAL, -big, NAN}, "mean", {-1, 1}).holds);
+  const std::string text = infer_schema(Tensor{big, -big}).toml();
+  EXPECT_NE(text.find("mean 0, deviation 1.7e+308"), std::string::npos) << text;
+}
+
+TEST(Rules, OfPositiveDefinitenessSayItOnce) {
+  EXPECT_EQ(one(ones({3, 3}), "spd", true).message, "the matrix is not positive definite; 1 of 1 matrix");
+  const std::string words = one(Tensor{{1.0, 2.0}, {2.0, 1.0}}, "spd", true).message;
+  EXPECT_EQ(words.find("positive definite"), words.rfind("positive definite")) << words;
+  EXPECT_EQ(words.find(".;"), std::string::npos) << words;
+}
+
+TEST(Rules, TakeNumbersAsElementsOfTheFieldHaveThem) {
+  for (const DType d : {f16, bf16, f32, f64}) {
+    const Tensor tenth = astype(Tensor{0.1}, d), more = astype(Tensor{0.11}, d);
+    EXPECT_TRUE(one(tenth, "range", {0, 0.1}).holds) << name(d);
+    EXPECT_TRUE(one(tenth, "range", {0.1, 1}).holds) << name(d);
+    EXPECT_FALSE(one(tenth, "range", "[0, 0.1)").holds) << name(d);
+    EXPECT_TRUE(one(tenth, "one_of", {0.1, 0.2}).holds) << name(d);
+    EXPECT_TRUE(one(tenth, "quantiles", {{0.5, 0, 0.1}}).holds) << name(d);
+    EXPECT_FALSE(one(more, "range", {0, 0.1}).holds) << name(d);
+    EXPECT_FALSE(one(more, "one_of", {0.1, 0.2}).holds) << name(d);
+  }
+  EXPECT_EQ(one(astype(Tensor{0.25}, f32), "range", {0, 0.1}).message,
+            "element [0] = 0.25 is above 0.1; 1 of 1 value; row 0");
+  EXPECT_TRUE(one(astype(Tensor{6e4}, f16), "range", {0, 1e6}).holds);
+  EXPECT_TRUE(one(astype(Tensor{1e11}, f32), "one_of", {1e11}).holds);
+  EXPECT_FALSE(one(astype(Tensor{16777216.0}, f32), "range", {16777217, 16777218}).holds);  // integers are exact
+}
+
+TEST(Rules, OfOrderReachAcrossLongRows) {
+  Tensor x = zeros({3, 100000});
+  EXPECT_TRUE(one(x, "monotone", "nondecreasing").holds);
+  x[{1, 70000}] = 1.0;
+  const RuleReport r = one(x, "monotone", "nondecreasing");
+  EXPECT_EQ(r.failed, 1);
+  EXPECT_EQ(r.first.at(0).index, (Dims{2, 70000}));
+}
+
 TEST(Rules, OfMatricesJudgeEveryMatrixOfAStack) {
   Tensor stack = zeros({1000, 3, 3}) + eye(3);
   Schema s;

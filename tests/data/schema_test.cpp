@@ -122,6 +122,20 @@ TEST(Schemas, RefuseWhatIsNoSchema) {
   EXPECT_SAYS(refusal([&] { (void)Schema::from_json(deep + "1" + std::string(101, '}')); }), "nested too deeply");
 }
 
+TEST(Schemas, RefuseKeysThatStandTwiceInTomlAndInJson) {
+  const auto json_refusal = [](std::string_view text) { return refusal([&] { Schema::from_json(text); }); };
+  EXPECT_SAYS(json_refusal(R"({"tensor": {"finite": true, "finite": false}})"), "the key 'finite' stands twice");
+  EXPECT_SAYS(json_refusal(R"({"tensor": {"x": {"rank": 1}}, "tensor": {}})"), "the key 'tensor' stands twice");
+  EXPECT_SAYS(toml_refusal("version = 1\n[tensor]\nfinite = true\nfinite = false\n"), "it is not TOML");
+  EXPECT_EQ(Schema::from_json(R"({"tensor": {"x": {"rank": 1}, "y": {"rank": 1}}})").tensors().size(), 2U);
+}
+
+TEST(Schemas, AreReadToTheirEndNotToANul) {
+  using namespace std::string_view_literals;
+  EXPECT_SAYS(refusal([] { Schema::from_json("{\"tensor\": {\"rank\": 1}}\0garbage"sv); }), "byte 23 is NUL");
+  EXPECT_SAYS(refusal([] { Schema::from_toml("[tensor]\nrank = 1\n\0garbage"sv); }), "it is not TOML");
+}
+
 TEST(Schemas, SayWherePredicatesAreWrong) {
   const std::pair<const char*, const char*> bad[] = {{"a <", "character 4: something is missing"},
                                                      {"a = b", "equality is =="},
@@ -151,6 +165,26 @@ std::string change(const std::string& before, const std::string& after) {
   const std::string head = "version = 1\n[tensor]\n";
   const auto all = schema_diff(Schema::from_toml(head + before), Schema::from_toml(head + after));
   return all.size() == 1 ? all[0].kind : std::to_string(all.size()) + " changes";
+}
+
+TEST(Schemas, DoNotDifferInHowTheSameIsWritten) {
+  const std::vector<std::pair<std::string, std::string>> same{
+      {"dtype = \"f32\"", "dtype = \"float32\""},
+      {"dtype = \"f32\"", "dtype = [\"float32\"]"},
+      {"dtype = [\"f32\", \"i64\"]", "dtype = [\"int64\", \"f32\"]"},
+      {"dtype = \"float\"", "dtype = [\"f64\", \"f32\", \"bf16\", \"f16\"]"},
+      {"max_bytes = \"1 KiB\"", "max_bytes = 1024"},
+      {"range = [0, 1]", "range = \"[0, 1.0]\""},
+      {"one_of = [1, 2]", "one_of = [2.0, 1, 2]"},
+      {"psi = 1", "psi = 1.0"},
+      {"quantiles = [[0.5, 0, 1]]", "quantiles = [[0.5, 0.0, 1.0]]"},
+      {"holds = [\"$0 < 1\", \"$1 < 1\"]", "holds = [\"$1 < 1\", \"$0 < 1\"]"},
+      {"finite = false", ""},
+  };
+  for (const auto& [before, after] : same)
+    EXPECT_EQ(change(before, after), "0 changes") << before << " and " << after;
+  EXPECT_EQ(change("dtype = \"float\"", "dtype = \"f32\""), "narrowed");
+  EXPECT_EQ(change("row_sum = 1", "row_sum = [1, 1]"), "changed");  // only a number is taken up to rounding
 }
 
 TEST(Schemas, DifferBeingWiderOrNarrower) {

@@ -74,7 +74,7 @@ FILES = {
     "bad-crc.npz": zipped.replace(a.tobytes(), (a + 1).tobytes()), "bad-other-name.npz": zipped.replace(b"a.npy", b"c.npy", 1),
     "bad-object.npz": npz(lambda f: np.savez(f, a=np.array([{}], object))),
     "good-two.safetensors": tensors, "bad-cut.safetensors": tensors[:-1], "bad-long.safetensors": tensors + b"x",
-    "good-empty.safetensors": header(b"{}"), "bad-deep.safetensors": header(b'{"a":' + b"[" * 300),
+    "good-empty.safetensors": header(b"{}"), "bad-nul.safetensors": header(b"{}\0garbage{"), "good-padded.safetensors": header(b"{}      "), "bad-deep.safetensors": header(b'{"a":' + b"[" * 300),
     "bad-overlap.safetensors": header(b'{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],'
                                       b'"data_offsets":[1,3]}}', b"xyz"),
     "bad-huge.safetensors": struct.pack("<Q", 1 << 63) + b"{}",

@@ -153,6 +153,19 @@ def test_differences_exit_with_1(cli, folder):
     assert changes["schema_version"] == 1 and [c["kind"] for c in changes["changes"]] == ["widened", "widened"]
 
 
+def test_what_unfolds_too_far_is_refused_with_the_flag_that_allows_it(cli, folder):
+    np.savez_compressed(folder / "z.npz", z=np.zeros(2000))
+    (folder / "a.mtx").write_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 2\n2 1 -1\n2 2 2\n3 2 -1\n3 3 2\n")
+    (folder / "spd.toml").write_text("[tensor]\nspd = true\n")
+    for name, least in (("z.npz", "1KiB"), ("a.mtx", "64")):
+        rules = str(folder / ("spd.toml" if name == "a.mtx" else "f.toml"))
+        (folder / "f.toml").write_text("[tensor]\nfinite = true\n")
+        for command in (["validate", str(folder / name), "--schema", rules], ["schema", "infer", str(folder / name)]):
+            refused = cli(*command, "--max-unfolded", least)
+            assert refused.returncode == 3 and "--max-unfolded" in refused.stderr, refused.stderr
+            assert cli(*command, "--max-unfolded", "20 KiB").returncode == 0 and cli(*command).returncode == 0
+
+
 def test_the_documentation_of_rules_is_derived_from_their_table(cli, tree):
     golden(tree, "docs/schema.md", cli("schema", "rules").stdout)
     golden(tree, "docs/schema.v1.json", cli("schema", "rules", "--json-schema").stdout)

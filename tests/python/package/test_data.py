@@ -80,6 +80,15 @@ def test_what_data_and_schemas_may_be(tmp_path):
     assert "<svg" in (tmp_path / "r.html").read_text() and json.loads(report.json())["schema_version"] == 1
 
 
+def test_files_unfold_as_far_as_is_allowed(tmp_path):
+    np.savez_compressed(tmp_path / "z.npz", z=np.zeros(1000))
+    with pytest.raises(wp.FormatError, match="--max-unfolded"):
+        wp.validate(tmp_path / "z.npz", wp.Schema().tensor(rank=1), max_unfolded=1000)
+    assert wp.validate(tmp_path / "z.npz", wp.Schema().tensor(rank=1), max_unfolded=9000).ok
+    with pytest.raises(wp.FormatError, match="--max-unfolded"):
+        wp.infer_schema(tmp_path / "z.npz", max_unfolded=1000)
+
+
 def test_bad_schemas_say_what_is_nearest():
     with pytest.raises(wp.ArgumentError, match="Did you mean 'range'"):
         wp.Schema().tensor(rnage=[0, 1])

@@ -168,6 +168,12 @@ def sparse(kind, lines):
     return b"%%MatrixMarket matrix coordinate " + kind + b"\n% note\n" + lines, scipy_mtx
 
 
+def padded_safetensors():
+    """With blanks behind the header's JSON, whose damage must be found, too."""
+    files = (safetensors.numpy.save({"a" * n: A.astype("f4"), "b": B}) for n in range(1, 9))
+    return next(data for data in files if data[8:8 + struct.unpack("<Q", data[:8])[0]].endswith(b"}  "))
+
+
 SAMPLES = {
     "table.csv": (b'x,y z,w\n1,2.5,"7"\n-3,,1e3\n\n# c\n4,5,-0.5\r\n', python_csv), "table.tsv": (b'x\ty\n1\t2.5\n-3\t\n4\t"5"\n', python_tsv),
     "raw.bin": (A.tobytes(), numpy_raw), "zip64.npz": (zip64(), numpy_npz),
@@ -177,7 +183,7 @@ SAMPLES = {
     "complex.mtx": sparse(b"complex hermitian", b"2 2 2\n1 1 4 0\n2 1 -7 0.5\n"), "pattern.mtx": sparse(b"pattern general", b"2 3 2\n1 1\n2 3\n"),
     "c.npy": (stream(lambda f: np.save(f, A)), numpy_npy), "fortran.npy": (stream(lambda f: np.save(f, np.asfortranarray(A))), numpy_npy),
     "stored.npz": (stream(lambda f: np.savez(f, a=A)), numpy_npz), "packed.npz": (stream(lambda f: np.savez_compressed(f, a=A)), numpy_npz),
-    "two.safetensors": (safetensors.numpy.save({"a": A.astype("f4"), "b": B}), safe),
+    "two.safetensors": (padded_safetensors(), safe),
     "dense.mtx": (b"%%MatrixMarket matrix array real general\n2 2\n1.5\n-2\n3e2\n4\n", scipy_mtx),
 }
 
@@ -225,7 +231,20 @@ def test_rows_are_read_in_blocks(tmp_path):
         wp.RowReader(tmp_path / "two.npz")
 
 
+def test_nothing_stands_behind_a_nul(tmp_path):
+    header = b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
+    for tail in (b"\0", b"\0GARBAGE{{{"):
+        (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(header + tail)) + header + tail + b"x")
+        with pytest.raises(wp.FormatError, match="NUL"):
+            wp.load(tmp_path / "a.safetensors")
+    with pytest.raises(wp.FormatError, match="NUL"):
+        wp.Schema.from_json('{"tensor": {"rank": 1}}\0garbage')
+
+
 def test_headers_that_promise_much_ask_for_no_memory(tmp_path):
+    (tmp_path / "q.mtx").write_text("%%MatrixMarket matrix coordinate real general\n100000000 2 1\n1 1 5\n")
+    with pytest.raises(wp.FormatError, match="as a dense matrix, 100000000 × 2 elements"):
+        wp.load(tmp_path / "q.mtx", dense=True)
     (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}" + b"\0" * 8)
     with pytest.raises(wp.FormatError, match="promises 0 bytes of data, but 8 follow"):
         wp.load_all(tmp_path / "a.safetensors")
