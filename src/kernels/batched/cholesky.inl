@@ -19,7 +19,8 @@ template <class T, class S>
         good &= rest >= 0x1p-500;
         V root;
         const V inverse = inverse_root(good ? rest : V{} + 1.0, root);
-        const M smaller = rest * of_least<least * whole, greater = rest * of_most> most * whole;
+        const M smaller = (rest * of_least) < (least * whole);
+        const M greater = (rest * of_most) > (most * whole);
         least = smaller ? rest : least;
         of_least = smaller ? whole : of_least;
         most = greater ? rest : most;

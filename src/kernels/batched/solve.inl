@@ -150,10 +150,14 @@ template <class S>
     V* const change = r.room + n * columns;
     multiply(n, columns, inverse, r.room, change);
     good &= corrected(n, columns, change, r.x, all);
+  } else {
+    all = sum_of_sizes(n * columns, r.x);
   }
-  for (int e = 0; moved && e < n * n; ++e) r.a[e] /= down;
-  for (int e = 0; moved && e < n * columns; ++e) r.x[e] *= down;
-  all = sum_of_sizes(n * columns, r.x);
+  if (moved) {
+    for (int e = 0; e < n * n; ++e) r.a[e] /= down;
+    for (int e = 0; e < n * columns; ++e) r.x[e] *= down;
+    all *= down;
+  }
   return good & (0.0 * all == 0.0);
 }
 
