@@ -70,30 +70,33 @@ def peer_call(name, op, dtype, shape):
 
 
 def small_matrices(name, function, x, y):
-    """A function of a stack of matrices; solve has one right-hand side per matrix."""
+    """A function of a stack of matrices; solve and lstsq have one right-hand side per matrix."""
     b = y[..., :1].copy()
+    sided = function in ("solve", "lstsq")
     if name == "numpy":
         import numpy as np
-        f, more = getattr(np.linalg, function), (b,) if function == "solve" else ()
+        f, more = getattr(np.linalg, function), (b,) if sided else ()
         return lambda: f(x, *more)
     if name == "tensorflow":
         import tensorflow as tf
         a, b = tf.constant(x), tf.constant(b)
         calls = {"solve": lambda: tf.linalg.solve(a, b), "svdvals": lambda: tf.linalg.svd(a, compute_uv=False),
-                 "eigvalsh": lambda: tf.linalg.eigvalsh(a)}
+                 "eigvalsh": lambda: tf.linalg.eigvalsh(a),
+                 "lstsq": lambda: tf.linalg.lstsq(a, b)}  # by the normal equations, which lose half of the digits
         return calls.get(function) or (lambda f=getattr(tf.linalg, function): f(a))
     if name == "jax":
         import jax
         jax.config.update("jax_enable_x64", True)
         import jax.numpy as jnp
         a, b = jnp.asarray(x), jnp.asarray(b)
-        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False)}.get(function) or getattr(jnp.linalg, function)
-        f, arguments = jax.jit(plain), (a, b) if function == "solve" else (a,)
+        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False), "lu": jax.lax.linalg.lu,
+                 "lstsq": jax.vmap(lambda m, r: jnp.linalg.lstsq(m, r)[0])}.get(function) or getattr(jnp.linalg, function)
+        f, arguments = jax.jit(plain), (a, b) if sided else (a,)
         return lambda: jax.block_until_ready(f(*arguments))
     import torch
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     a, b = torch.from_numpy(x), torch.from_numpy(b)
-    f, more = getattr(torch.linalg, function), (b,) if function == "solve" else ()
+    f, more = getattr(torch.linalg, function), (b,) if sided else ()
     return lambda: f(a, *more)
 
 
