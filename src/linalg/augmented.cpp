@@ -23,6 +23,12 @@ double largest_in(std::int64_t rows, kernels::View<T> a, std::int64_t column) {
   return most;
 }
 
+// The relative error of x of size `size` with a residual `rest` of b (Wedin 1973; Higham 2002, §20.1).
+double wedin(double u, double rcond, double most, double size, double rest) {
+  const double condition = 1 / rcond;
+  return size == 0 ? u : std::min(1.0, u * condition * (2 + (condition + 1) * (rest / most) / size));
+}
+
 // Whether Aᴴb = 0 exactly for a column b of B, so that x = 0: [I b; Aᴴ 0] has rank m then, and only then.
 template <class T>
 bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::View<T> b, std::int64_t column) {
@@ -41,11 +47,6 @@ bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
 }
 
 }  // namespace
-
-double wedin(double u, double rcond, double most, double size, double rest) {
-  const double condition = 1 / rcond;
-  return size == 0 ? u : std::min(1.0, u * condition * (2 + (condition + 1) * (rest / most) / size));
-}
 
 // p: m × k, q: n × k, row-major.
 template <class T>
@@ -68,7 +69,8 @@ Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T
       own_(std::max<std::int64_t>(rows * columns, 1)),
       adjoint_(std::max<std::int64_t>(rows * columns, 1)),
       u_(wide_ ? svd.vh().transposed().conjugated() : svd.u()),
-      vh_(wide_ ? svd.u().transposed().conjugated() : svd.vh()) {
+      vh_(wide_ ? svd.u().transposed().conjugated() : svd.vh()),
+      sigma_(svd.scaled_sigma()) {
   const std::vector<int> same(static_cast<std::size_t>(m_), exponent_), none(static_cast<std::size_t>(n_), 0);
   kernels::scale<T, T>(m_, n_, wide_ ? a.transposed() : a, same.data(), none.data(), own_.data());
   for (std::int64_t i = 0; i < m_; ++i)
@@ -77,7 +79,6 @@ Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T
       adjoint_.data()[j * m_ + i] = wide_ ? v : conjugate(v);
       if (wide_) v = conjugate(v);
     }
-  for (const double s : svd.sigma()) sigma_.push_back(std::ldexp(s, exponent_));
 }
 
 // c − p is kept as a sum of two numbers: nothing is rounded before it meets M q.

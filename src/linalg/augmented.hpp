@@ -40,10 +40,6 @@ class Augmented {
   std::vector<double> sigma_;
 };
 
-// The relative error of the answer of a least squares problem with residual `rest` and answer of size `size`; `most`:
-// σ₁ (Wedin 1973; Higham 2002, §20.1).
-double wedin(double u, double rcond, double most, double size, double rest);
-
 struct Minimised {
   std::int64_t kept = 0;  // singular values above the threshold
   double rcond = 1;       // the least of them over the largest

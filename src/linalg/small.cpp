@@ -69,6 +69,12 @@ std::vector<std::int64_t> marked(const std::uint8_t* marks, std::int64_t members
   return out;
 }
 
+void doubt_rank(std::int64_t n, double rtol, Range range, Marks marks) {
+  const double least = (1 + 0x1p-20) * static_cast<double>(n) * rtol;
+  for (std::int64_t i = range.begin; i < range.end; ++i)
+    if (!(marks.rcond[i] > least)) marks.redo[i] = 1;
+}
+
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype) {
   const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
   Tensor out = Tensor::adopt(detail::make_node(dtype, {static_cast<std::int64_t>(which.size()), m, n}));
@@ -166,7 +172,8 @@ void spectral_conditions(const Tensor& a, const Dims& batch, double* rcond) {
       rcond[i] = static_cast<double>(values.data()[(i + 1) * s.k - 1]) / static_cast<double>(values.data()[i * s.k]);
     for (const std::int64_t i : doubtful) {
       const Tensor one = members_of(a, batch, {i}, f64);
-      rcond[i] = Spectral<double>(s.m, s.n, {data_of<const double>(one), s.n, 1}, Parts::values).rcond(s.k);
+      const Spectral<double> svd(s.m, s.n, {data_of<const double>(one), s.n, 1}, Parts::values);
+      rcond[i] = svd.status() == Status::ok ? svd.rcond(s.k) : Member::unknown;
     }
   });
 }

@@ -67,6 +67,9 @@ std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, dou
   return marked(redo.data(), members, 1);
 }
 
+// Members of a range whose rank is not proved full by rcond = 1/(‖A‖₁‖A⁻¹‖₁) are in doubt: σ_n/σ₁ ≥ rcond/n.
+void doubt_rank(std::int64_t n, double rtol, Range range, Marks marks);
+
 // Some members of a over a batch, one after the other, in `dtype`.
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype);
 

@@ -22,9 +22,9 @@ struct Range {
 
 // Where a function leaves what it thinks of its answers, one entry per member.
 struct Marks {
-  std::uint8_t* redo;        // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
-  double* rcond = nullptr;   // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
-  double* misfit = nullptr;  // of least squares, where asked for
+  std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
+  double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
+  double* error = nullptr;  // of least squares, relative, from above, where asked for
 };
 
 // X = A⁻¹ by LU with partial pivoting, where that leaves 9 digits. Of a symmetric A it is symmetric.
@@ -32,7 +32,7 @@ template <class T>
 void inverse(std::int64_t n, Source<T> a, Range range, T* x, Marks marks);
 
 // A X = B, X n × columns, columns ≤ kLargest; where A leaves 9 digits. `refined`: and X is corrected once, with a
-// residual in twice the precision, to the last digit or so.
+// residual in twice the precision, to the last digit or so. rcond: from below.
 template <class T>
 void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range range, T* x, bool refined,
            Marks marks);
@@ -70,9 +70,7 @@ struct Limits {
 };
 // The shortest X (n × columns) that minimises |A X − B|, A m × n, where A has full rank and X nine digits, by QR of
 // A, or of Aᵀ if that is the tall one. `refined`, and where there are fewer than nine: X and its residual are
-// corrected once, with residuals in twice the precision (Björck 1967), to the last digit or so. misfit: of the worst
-// column the residual over ‖A‖ times the answer, from above, after columns of A were brought to one size; −1 where X
-// was corrected.
+// corrected once, with residuals in twice the precision (Björck 1967), to the last digit or so.
 template <class T>
 void least_squares(std::int64_t m, std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Limits limits,
                    Range range, T* x, bool refined, Marks marks);

@@ -13,7 +13,7 @@ struct LeastRoom {
   V *matrix, *factors;       // M with columns of one size, then Q and R
   V *tau, *inverse;          // of the reflections; 1/diag(R)
   V *down, *size;            // columns of M are those of A times `down`; their sizes in A, over the largest
-  V* scale;                  // by which columns of the right-hand side were multiplied
+  V *scale, *lift;           // what columns of the right-hand side were divided by, and multiplied by before
   V *right, *p, *q, *f, *g;  // the right-hand side, m or n × columns; m × columns, n × columns, and again
 };
 
@@ -55,9 +55,15 @@ template <class S>
   if (whole) rotate(m, n, columns, r, true, p);
 }
 
-// Columns of M to one size by powers of two. Where are they numbers of a size that allows it?
+// Brings a size of which the power of two is next to the ends of the range, or beyond, away from them.
+WP_PACK V away_from_ends(V size) {
+  return size < 0x1p-700 ? V{} + 0x1p300 : size > 0x1p700 ? V{} + 0x1p-300 : V{} + 1.0;
+}
+
+// Columns of M to one size by powers of two, after all of M was multiplied by `lift`. Where are they numbers of a
+// size that allows it?
 template <class S>
-WP_PACK M balance(int m, S n, const LeastRoom& r, V& largest) {
+WP_PACK M balance(int m, S n, const LeastRoom& r, V& largest, V& lift) {
   V tops[S::most], all = V{};
   each<S>(
       0, n, WP_EACH(j) { tops[j] = V{}; });
@@ -70,9 +76,15 @@ WP_PACK M balance(int m, S n, const LeastRoom& r, V& largest) {
   M good = 0.0 * all == 0.0;
   largest = V{};
   each<S>(
+      0, n, WP_EACH(j) { largest = larger(tops[j], largest); });
+  lift = away_from_ends(largest);
+  if (any(lift != 1.0))
+    for (int e = 0; e < m * n; ++e) r.matrix[e] *= lift;
+  largest *= lift;
+  each<S>(
       0, n, WP_EACH(j) {
+        tops[j] *= lift;
         good &= (tops[j] >= kFarBelow) & (tops[j] <= kFarAbove);
-        largest = larger(tops[j], largest);
       });
   const V over = power_of(largest).down;
   each<S>(
@@ -87,9 +99,10 @@ WP_PACK M balance(int m, S n, const LeastRoom& r, V& largest) {
   return good;
 }
 
-// ‖M‖ and ‖M⁻¹‖ (Frobenius), from R. Where has A full rank, σ₁ ≤ ‖A‖ and 1/σ ≤ ‖A⁻¹‖ being so by a margin?
+// ‖M‖ and ‖M⁻¹‖ (Frobenius), from R; `atol` in the units of the largest column. Where has A full rank, σ₁ ≤ ‖A‖ and
+// 1/σ ≤ ‖A⁻¹‖ being so by a margin?
 template <class S>
-WP_PACK M condition(S n, const LeastRoom& r, Limits limits, V largest, V& norm, V& inverse_norm) {
+WP_PACK M condition(S n, const LeastRoom& r, double rtol, V atol, V& norm, V& inverse_norm) {
   V own = V{}, given = V{}, own_inverse = V{}, given_inverse = V{};
   V* const t = r.f;  // R⁻¹, a row at a time from the last
   for (int j = 0; j < n; ++j) {
@@ -115,7 +128,7 @@ WP_PACK M condition(S n, const LeastRoom& r, Limits limits, V largest, V& norm, 
   inverse_norm = square_root(own_inverse);
   constexpr double margin = 1 + 0x1p-20;
   const V least = margin * square_root(given_inverse);  // 1/σ, of A over the power of two next to its largest element
-  return (limits.rtol * square_root(given) * least < 1.0) & (limits.atol * power_of(largest).down * least < 1.0);
+  return (rtol * square_root(given) * least < 1.0) & (atol * least < 1.0);
 }
 
 // Columns of the right-hand side near 1, by powers of two. Where is that possible?
@@ -128,10 +141,12 @@ WP_PACK M scale_right(int rows, int columns, const LeastRoom& r) {
       all += r.right[i * columns + c];
     }
     const M nothing = top == 0.0;
+    r.lift[c] = away_from_ends(nothing ? V{} + 1.0 : top);
+    top *= r.lift[c];
     good &= (nothing | ((top >= kFarBelow) & (top <= kFarAbove))) & (0.0 * all == 0.0);
     const PowerOfTwo scale = power_of(nothing ? V{} + 0.5 : top);
     r.scale[c] = scale.up;
-    for (int i = 0; i < rows; ++i) r.right[i * columns + c] *= scale.down;
+    for (int i = 0; i < rows; ++i) r.right[i * columns + c] = r.right[i * columns + c] * r.lift[c] * scale.down;
   }
   return good;
 }
@@ -149,19 +164,17 @@ WP_PACK Spread spread_of(int from, int to, int columns, int c, const V* x) {
   return {top, square_root(sum)};
 }
 
-// Where are nine digits right before anything is corrected? (Wedin 1973; Higham 2002, §20.1)
+// The error before anything is corrected, from above (Wedin 1973; Higham 2002, §20.1).
 template <class S>
-WP_PACK M estimated(int m, S n, int columns, const LeastRoom& r, bool shortest, V norm, V condition, V& misfit) {
-  M good = 2.0 * kUnitOfDouble * condition <= kNineDigits;
-  misfit = V{};
+WP_PACK V estimated(int m, S n, int columns, const LeastRoom& r, bool shortest, V norm, V condition) {
+  V error = 2.0 * kUnitOfDouble * condition;
   for (int c = 0; c < columns && !shortest; ++c) {
     const V size = spread_of(0, n, columns, c, r.q).top, rest = spread_of(n, m, columns, c, r.p).length;
-    // σ₁ ≥ ‖M‖/√n
-    const V apart = rest * std::sqrt(static_cast<double>(n)) / norm;
-    good &= kUnitOfDouble * condition * (2.0 * size + (condition + 1.0) * apart) <= kNineDigits * size;
-    misfit = larger(apart / (size == 0.0 ? V{} + 1.0 : size), misfit);
+    const V apart = rest * std::sqrt(static_cast<double>(n)) / norm;  // σ₁ ≥ ‖M‖/√n
+    const V worse = kUnitOfDouble * condition * fma(condition + 1.0, apart / size, V{} + 2.0);
+    error = (worse <= error) | ((size == 0.0) & (rest == 0.0)) ? error : worse;  // a NaN stays
   }
-  return good;
+  return error;
 }
 
 // One correction, in lanes that are not `kept`. What is left after it is as much less again: where is that below the
@@ -197,12 +210,12 @@ template <class S>
 // is it beyond doubt?
 template <class S>
 [[gnu::noinline]] M least_block(int m, S n, int columns, const LeastRoom& r, Limits limits, bool shortest,
-                                bool refined, V& misfit) {
+                                bool refined, V& lift, V& error) {
   V largest, norm, inverse_norm;
-  M good = balance(m, n, r, largest);
+  M good = balance(m, n, r, largest, lift);
   triangularise(Sized{m}, n, r.factors, r.tau);
   for (int i = 0; i < n; ++i) r.inverse[i] = 1.0 / r.factors[i * n + i];
-  good &= condition(n, r, limits, largest, norm, inverse_norm);
+  good &= condition(n, r, limits.rtol, limits.atol * lift * power_of(largest).down, norm, inverse_norm);
   const int rows = shortest ? static_cast<int>(n) : m;
   if (shortest)
     for (int e = 0; e < n * columns; ++e) r.right[e] *= r.down[e / columns];
@@ -213,9 +226,9 @@ template <class S>
   const V kappa = norm * inverse_norm;
   // Beyond it gradients lose half of their digits, which is for the careful way to say.
   good &= kappa <= 0x1p26;
-  M sure = estimated(m, n, columns, r, shortest, norm, kappa, misfit);
-  if (refined) sure = M{};
-  misfit = sure ? misfit : V{} - 1.0;
+  error = estimated(m, n, columns, r, shortest, norm, kappa);
+  M sure = refined ? M{} : error <= kNineDigits;
+  error = sure ? error : V{} + kUnitOfDouble;
   if (any(good & ~sure)) sure |= correct(m, n, columns, r, shortest, norm, kappa, sure);
   return good & sure;
 }
@@ -225,7 +238,7 @@ template <class T>
 void least(int m, int n, int columns, Source<T> a, Source<T> b, Limits limits, bool shortest, bool turned,
            Range range, T* to, bool refined, Marks marks) {
   const int rows = shortest ? n : m, answer = shortest ? m : n;
-  Registers room(2 * m * n + 4 * n + columns + rows * columns + 2 * (m + n) * columns + n * n);
+  Registers room(2 * m * n + 4 * n + 2 * columns + rows * columns + 2 * (m + n) * columns + n * n);
   LeastRoom r{};
   r.matrix = room.take(m * n);
   r.factors = room.take(m * n);
@@ -234,6 +247,7 @@ void least(int m, int n, int columns, Source<T> a, Source<T> b, Limits limits, b
   r.down = room.take(n);
   r.size = room.take(n);
   r.scale = room.take(columns);
+  r.lift = room.take(columns);
   r.right = room.take(rows * columns);
   r.p = room.take(m * columns);
   r.q = room.take(n * columns);
@@ -246,19 +260,20 @@ void least(int m, int n, int columns, Source<T> a, Source<T> b, Limits limits, b
         load<T>(rows, columns, b, first, have, r.right);
       else
         for (int e = 0; e < rows * columns; ++e) r.right[e] = V{} + (e / columns == e % columns ? 1.0 : 0.0);
-      V misfit, all = V{};
-      M good = least_block(m, size, columns, r, limits, shortest, refined, misfit);
+      V lift, error, all = V{};
+      M good = least_block(m, size, columns, r, limits, shortest, refined, lift, error);
       V *const x = shortest ? r.p : r.q, *const out = r.f;
       for (int i = 0; i < answer; ++i)
         for (int c = 0; c < columns; ++c) {
           V v = x[i * columns + c] * r.scale[c];
           if (!shortest) v *= r.down[i];
+          v = v * lift / r.lift[c];
           out[turned ? c * answer + i : i * columns + c] = v;
           all += magnitude(v);
         }
       good &= in_range<T>(all);
       store<T>(answer * columns, out, first, have, to);
-      if (marks.misfit) store_one(misfit, first, have, marks.misfit);
+      if (marks.error) store_one(error, first, have, marks.error);
       mark(good, first, have, marks.redo);
     });
   });

@@ -67,29 +67,39 @@ WP_PACK M pivot_of(R m, int n, int k, const V* a) {
   return pivot;
 }
 
-// P A = L U in place, A m × n.
+// The largest element of column k to row k, with all of its row.
 template <class R, class S>
-WP_PACK void eliminate(R m, S n, V* a, Elimination<R>& e) {
+WP_PACK void take_pivot(R m, S n, int k, V* a, Elimination<R>& e) {
+  const M pivot = pivot_of(m, n, k, a);
+  e.pivots[k] = pivot;
+  steps<R>(
+      k + 1, m, WP_EACH(i) {
+        const M here = pivot == i;
+        if (!R::fixed && !any(here)) return;
+        const M old = e.order[k];
+        e.order[k] = here ? e.order[i] : old;
+        e.order[i] = here ? old : e.order[i];
+        each<S>(
+            0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
+      });
+}
+template <class R>
+WP_PACK void begin(R m, Elimination<R>& e) {
   e.largest = V{};
   each<R>(
       0, m, WP_EACH(i) { e.order[i] = M{} + i; });
+}
+
+// P A = L U in place, of a square A.
+template <class S>
+WP_PACK void eliminate(S n, V* a, Elimination<S>& e) {
+  begin(n, e);
   steps<S>(
-      0, std::min<int>(m, n), WP_EACH(k) {
-        const M pivot = pivot_of(m, n, k, a);
-        e.pivots[k] = pivot;
-        steps<R>(
-            k + 1, m, WP_EACH(i) {
-              const M here = pivot == i;
-              if (!R::fixed && !any(here)) return;
-              const M old = e.order[k];
-              e.order[k] = here ? e.order[i] : old;
-              e.order[i] = here ? old : e.order[i];
-              each<S>(
-                  0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
-            });
+      0, n, WP_EACH(k) {
+        take_pivot(n, n, k, a, e);
         const V inverse = 1.0 / a[k * n + k];
-        steps<R>(
-            k + 1, m, WP_EACH(i) {
+        steps<S>(
+            k + 1, n, WP_EACH(i) {
               const V factor = a[i * n + k] * inverse;
               a[i * n + k] = factor;
               each<S>(
@@ -100,10 +110,6 @@ WP_PACK void eliminate(R m, S n, V* a, Elimination<R>& e) {
         e.diagonal[k] = a[k * n + k];
         a[k * n + k] = inverse;
       });
-}
-template <class S>
-WP_PACK void eliminate(S n, V* a, Elimination<S>& e) {
-  eliminate(n, n, a, e);
 }
 
 // X ← U⁻¹ L⁻¹ X with `columns` columns.

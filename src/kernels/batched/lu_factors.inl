@@ -1,5 +1,31 @@
 #include "kernels/batched/lu.inl"
 
+// P A = L U in place, A m × n, by Crout's order: what is subtracted from an element is summed first, so that the
+// product of the factors is nearer to A than by subtracting step by step. U has its diagonal.
+template <class R, class S>
+WP_PACK void factor_by_sums(R m, S n, V* a, Elimination<R>& e) {
+  begin(m, e);
+  const auto subtract = WP_EACH2(i, j) {
+    V sum = V{};
+    const int terms = i < j ? i : j;
+    for (int p = 0; p < terms; ++p) sum = fma(a[i * n + p], a[p * n + j], sum);
+    a[i * n + j] -= sum;
+    return a[i * n + j];
+  };
+  steps<S>(
+      0, std::min<int>(m, n), WP_EACH(k) {
+        steps<R>(
+            k, m, WP_EACH(i) { subtract(i, k); });
+        take_pivot(m, n, k, a, e);
+        e.largest = larger(magnitude(a[k * n + k]), e.largest);
+        each<S>(
+            k + 1, n, WP_EACH(j) { e.largest = larger(magnitude(subtract(k, j)), e.largest); });
+        const V inverse = 1.0 / a[k * n + k];
+        steps<R>(
+            k + 1, m, WP_EACH(i) { a[i * n + k] *= inverse; });
+      });
+}
+
 // The rows' order, L (m × k), U (k × n) and its largest element. Where are all of them numbers, and A too?
 template <class R, class S>
 [[gnu::noinline]] M factor_lanes(R m, S n, V* a, V* order, V* l, V* u, V& largest) {
@@ -8,7 +34,7 @@ template <class R, class S>
   for (int e = 0; e < m * n; ++e) top = larger(magnitude(a[e]), top);
   const bool moved = brought_near(m * n, top, a, down);
   Elimination<R> e;
-  eliminate(m, n, a, e);
+  factor_by_sums(m, n, a, e);
   for (int i = 0; i < m; ++i) order[i] = __builtin_convertvector(e.order[i], V);
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < rank; ++j) {
@@ -20,7 +46,7 @@ template <class R, class S>
   for (int i = 0; i < rank; ++i)
     for (int j = 0; j < n; ++j) {
       V& to = u[i * n + j];
-      to = j < i ? V{} : j == i ? e.diagonal[i] : a[i * n + j];
+      to = j < i ? V{} : a[i * n + j];
       all += to;
       if (moved) to /= down;
     }

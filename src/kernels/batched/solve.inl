@@ -179,6 +179,7 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
       good &= in_range<T>(all);
       if (any(good & (rcond < kSurelyWell))) good &= ~(uneven<T>(n, a, first, have, r.a) & (rcond < kSurelyWell));
       store<T>(n * columns, r.x, first, have, to);
+      if (marks.rcond) store_one(rcond, first, have, marks.rcond);
       mark(good, first, have, marks.redo);
     });
   });

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
@@ -136,19 +137,17 @@ void run(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& 
   });
 }
 
-// What is said of a member that went through lanes: as of any other of full rank.
-Verdicts::Detail detail_of(const Sizes& s, const Tensor& a, const Tensor& misfit) {
+// What is said of a member that went through lanes: as of any other of full rank. `error`: of each, or of none.
+Verdicts::Detail detail_of(const Sizes& s, const Tensor& a, const Tensor& error) {
   const auto known = std::make_shared<const Conditions>(a, s.batch, spectral_conditions);
-  return [s, known, misfit](std::int64_t member, Verdict& v) {
+  return [s, known, error](std::int64_t member, Verdict& v) {
     const Tensor one = known->matrix(member);
     const kernels::View<double> view{data_of<const double>(one), s.n, 1};
-    constexpr double u = kUnit<double>;
     v.rcond = (*known)[member];
     if (s.m >= s.n)
       if (const Balanced<double> again(s.m, s.n, view); again.svd && again.svd->converged())
         v.rcond = again.svd->rcond(s.n);
-    const double apart = misfit.defined() ? data_of<const double>(misfit)[member] : -1;  // −1: corrected
-    judge<double>(s, view, apart < 0 ? u : wedin(u, v.rcond, 1, 1, apart), v);
+    judge<double>(s, view, error.defined() ? data_of<const double>(error)[member] : kUnit<double>, v);
   };
 }
 
@@ -157,19 +156,23 @@ template <class T>
 void run_small(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, const Factors* factors,
                Verdicts& verdicts, const Tensor& x) {
   const std::int64_t members = count_of(s.batch);
-  const bool refined = few(s.n, s.k);
+  const bool refined = few(s.n, s.k), by_lu = s.m == s.n && refined && o.cutoff.atol <= 0;
   const LaneStack<T> left(a, s.batch), right(b, s.batch);
-  const Tensor misfit = refined ? Tensor() : Tensor::adopt(detail::make_node(f64, {members}));
+  const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {members})) : Tensor();
   const std::vector<std::int64_t> doubtful =
-      run_lanes(members, std::max(s.m, s.n), nullptr, [&](Range range, Marks marks) {
-        marks.misfit = data_of<double>(misfit);
+      run_lanes(members, std::max(s.m, s.n), data_of<double>(number), [&](Range range, Marks marks) {
+        if (by_lu) {
+          kernels::batched::solve<T>(s.n, s.k, left.source(), right.source(), range, data_of<T>(x), true, marks);
+          return doubt_rank(s.n, o.cutoff.rtol, range, marks);
+        }
+        marks.error = std::exchange(marks.rcond, nullptr);
         kernels::batched::least_squares<T>(s.m, s.n, s.k, left.source(), right.source(),
                                            {o.cutoff.rtol, o.cutoff.atol}, range, data_of<T>(x), refined, marks);
       });
   Verdict common;
-  common.method = Method::qr;
+  common.method = by_lu ? Method::lu : Method::qr;
   common.kept = std::min(s.m, s.n);
-  verdicts.share(static_cast<std::size_t>(members), common, detail_of(s, a, misfit));
+  verdicts.share(static_cast<std::size_t>(members), common, detail_of(s, a, by_lu ? Tensor() : number));
   redo(doubtful, {x}, verdicts, [&](const Tensors& to, Verdicts& own) {
     if (factors)
       return run<double>(s, brought(a, f64), brought(b, f64), o, factors, own, data_of<double>(to[0]), doubtful);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "linalg/augmented.hpp"
 #include "linalg/kept.hpp"
@@ -75,35 +76,48 @@ void run(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wa
   });
 }
 
-// What is said of a member that went through lanes: as of any other of full rank.
-Verdicts::Detail detail_of(const MatrixSizes& s, const Tensor& a, double u, const Tensor& misfit) {
+// What is said of a member that went through lanes: as of any other of full rank. `error`: of each, or of none.
+Verdicts::Detail detail_of(const MatrixSizes& s, const Tensor& a, double u, const Tensor& error) {
   const auto known = std::make_shared<const Conditions>(a, s.batch, spectral_conditions);
-  return [s, known, u, misfit](std::int64_t member, Verdict& v) {
-    const double rcond = (*known)[member];
-    const bool corrected = !misfit.defined() || data_of<const double>(misfit)[member] < 0;
-    conclude_least_squares<double>(v, corrected ? kUnit<double> : std::min(1.0, 2 * kUnit<double> / rcond));
+  return [s, known, u, error](std::int64_t member, Verdict& v) {
     const Tensor one = known->matrix(member);
-    keep_condition<double>(s, {data_of<const double>(one), s.n, 1}, rcond, u, v);
+    conclude_least_squares<double>(v, error.defined() ? data_of<const double>(error)[member] : kUnit<double>);
+    keep_condition<double>(s, {data_of<const double>(one), s.n, 1}, (*known)[member], u, v);
   };
 }
 
-// Through lanes; members in doubt as a stack of their own, or by the singular values that are kept.
+// Through lanes; members in doubt as a stack of their own, or by the singular values that are kept. Square matrices
+// of full rank have an inverse.
 template <class T>
 void run_small(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wanted& wanted,
                Verdicts& verdicts, const Tensor& x) {
-  const bool refined = few(s.n, s.m);
+  const auto [rtol, atol] = wanted.cutoff;
+  const bool refined = few(s.n, s.m), by_lu = s.m == s.n && atol <= 0;
   const LaneStack<T> stack(a, s.batch);
-  const Tensor misfit = refined ? Tensor() : Tensor::adopt(detail::make_node(f64, {s.members()}));
+  const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {s.members()})) : Tensor();
+  std::vector<T> one(static_cast<std::size_t>(s.n * s.n), T(0));
+  for (std::int64_t i = 0; i < s.n; ++i) one[static_cast<std::size_t>(i * s.n + i)] = T(1);
   const std::vector<std::int64_t> doubtful =
-      run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
-        marks.misfit = data_of<double>(misfit);
-        kernels::batched::pseudo_inverse<T>(s.m, s.n, stack.source(), {wanted.cutoff.rtol, wanted.cutoff.atol}, range,
-                                            data_of<T>(x), refined, marks);
+      run_lanes(s.members(), s.longest(), data_of<double>(number), [&](Range range, Marks marks) {
+        if (by_lu) {
+          if (refined)
+            kernels::batched::solve<T>(s.n, s.n, stack.source(), {one.data(), 0, s.n, 1}, range, data_of<T>(x), true,
+                                       marks);
+          else
+            kernels::batched::inverse<T>(s.n, stack.source(), range, data_of<T>(x), marks);
+          doubt_rank(s.n, rtol, range, marks);
+          for (std::int64_t i = range.begin; i < range.end; ++i) marks.rcond[i] = 2 * kUnit<double> / marks.rcond[i];
+          return;
+        }
+        marks.error = std::exchange(marks.rcond, nullptr);
+        kernels::batched::pseudo_inverse<T>(s.m, s.n, stack.source(), {rtol, atol}, range, data_of<T>(x), refined,
+                                            marks);
       });
   Verdict common;
-  common.method = Method::qr;
+  common.method = by_lu ? Method::lu : Method::qr;
   common.kept = s.k;
-  verdicts.share(static_cast<std::size_t>(s.members()), common, detail_of(s, a, wanted.u, misfit));
+  verdicts.share(static_cast<std::size_t>(s.members()), common,
+                 detail_of(s, a, wanted.u, refined ? Tensor() : number));
   redo(doubtful, {x}, verdicts, [&](const Tensors& to, Verdicts& own) {
     if (factors) return run<double>(s, brought(a, f64), factors, wanted, own, data_of<double>(to[0]), doubtful);
     run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), nullptr, wanted, own, data_of<double>(to[0]));
