@@ -1,5 +1,5 @@
-// A hundred thousand tracks, each with a square-root Kalman filter of its own: position and velocity in the plane from
-// noisy positions. The filter keeps U with P = UᵀU and never forms P: it cannot become indefinite by rounding.
+// A hundred thousand tracks, each with a square-root Kalman filter of its own: position and velocity in the plane
+// from noisy positions. The filter keeps U with P = UᵀU and never forms P: it cannot become indefinite by rounding.
 // Tested with arguments: 500 12
 #include <algorithm>
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace {
 
-using wp::Tensor;
 using wp::slice;
+using wp::Tensor;
 constexpr double kStep = 0.1, kNoise = 0.05, kPush = 0.3;
 
 const Tensor F = {{1.0, 0.0, kStep, 0.0}, {0.0, 1.0, 0.0, kStep}, {0.0, 0.0, 1.0, 0.0}, {0.0, 0.0, 0.0, 1.0}};
 const Tensor H = {{1.0, 0.0, 0.0, 0.0}, {0.0, 1.0, 0.0, 0.0}};
-const Tensor G = {{kStep * kStep / 2, 0.0}, {0.0, kStep * kStep / 2}, {kStep, 0.0}, {0.0, kStep}};  // of accelerations
+const Tensor G = {{kStep * kStep / 2, 0.0}, {0.0, kStep* kStep / 2}, {kStep, 0.0}, {0.0, kStep}};  // of accelerations
 const Tensor Ft = wp::matrix_transpose(F), Ht = wp::matrix_transpose(H), Gt = wp::matrix_transpose(G);
 
 // One filter for every track: states x [tracks, 4, 1], factors U [tracks, 4, 4].

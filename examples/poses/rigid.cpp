@@ -9,8 +9,8 @@
 
 namespace {
 
-using wp::Tensor;
 using wp::slice;
+using wp::Tensor;
 
 double largest(const Tensor& t) {
   return wp::max(wp::abs(t)).item<double>();
@@ -28,7 +28,9 @@ Tensor timed(const char* what, std::int64_t bodies, const F& f) {
 Tensor rotations(const Tensor& q) {
   const auto part = [&](std::int64_t k) { return q[{slice(), k}]; };
   const Tensor w = part(0), x = part(1), y = part(2), z = part(3);
-  const auto row = [](const Tensor& a, const Tensor& b, const Tensor& c) { return wp::stack({a, b, c}, {.axis = 1}); };
+  const auto row = [](const Tensor& a, const Tensor& b, const Tensor& c) {
+    return wp::stack({a, b, c}, {.axis = 1});
+  };
   return wp::stack({row(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
                     row(2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
                     row(2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y))},

@@ -18,7 +18,8 @@ std::vector<Quad> times(int n, const std::vector<Quad>& a, const std::vector<Qua
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j)
-        c[static_cast<std::size_t>(i * n + j)] += a[static_cast<std::size_t>(i * n + k)] * b[static_cast<std::size_t>(k * n + j)];
+        c[static_cast<std::size_t>(i * n + j)] +=
+            a[static_cast<std::size_t>(i * n + k)] * b[static_cast<std::size_t>(k * n + j)];
   return c;
 }
 // By 24 terms of Taylor's series where the norm is below 1/16, in 113 bits.
@@ -32,7 +33,8 @@ std::vector<Quad> exact_exponential(int n, const std::vector<double>& a) {
   const int halvings = std::max(0, std::ilogb(std::max(norm, 1e-300)) + 5);
   std::vector<Quad> scaled, term(a.size()), sum(a.size());
   for (const double v : a) scaled.push_back(Quad(v) / Quad(std::ldexp(1.0, halvings)));
-  for (int i = 0; i < n; ++i) term[static_cast<std::size_t>(i * n + i)] = sum[static_cast<std::size_t>(i * n + i)] = 1;
+  for (int i = 0; i < n; ++i)
+    term[static_cast<std::size_t>(i * n + i)] = sum[static_cast<std::size_t>(i * n + i)] = 1;
   for (int k = 1; k <= 24; ++k) {
     term = times(n, term, scaled);
     for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += term[e] /= k;
@@ -64,8 +66,8 @@ double quantile(std::vector<double> errors, double share) {
 }
 
 TEST(SmallStacks, ExponentialsAreAtMostTwiceAsWrongAsOneByOne) {
-  for (const char* const kind : {"random", "small", "large", "decaying", "graded", "rotation", "denormal",
-                                 "near overflow", "far from normal"})
+  for (const char* const kind :
+       {"random", "small", "large", "decaying", "graded", "rotation", "denormal", "near overflow", "far from normal"})
     for (const int n : {1, 2, 3, 4, 8, 16}) {
       if (n == 1 && std::string(kind) == "rotation") continue;  // 0
       const int count = n > 8 ? 200 : n > 4 ? 1000 : long_tests() ? 100000 : 10000;

@@ -47,9 +47,9 @@ std::vector<T> by_large_kernels(std::int64_t m, std::int64_t n, std::int64_t k, 
 
 TYPED_TEST(SmallProducts, HaveTheBitsOfTheKernelsForLargeOnes) {
   using T = TypeParam;
-  const std::vector<std::int64_t> sizes = long_tests()
-                                              ? std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32}
-                                              : std::vector<std::int64_t>{1, 2, 3, 4, 5, 8, 11, 16, 17, 32};
+  const std::vector<std::int64_t> sizes =
+      long_tests() ? std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32}
+                   : std::vector<std::int64_t>{1, 2, 3, 4, 5, 8, 11, 16, 17, 32};
   constexpr std::int64_t members = 3;
   this->on_each_isa([&](const std::string& isa) {
     for (const std::int64_t m : sizes)
@@ -76,16 +76,21 @@ TYPED_TEST(SmallProducts, OfAnyLayoutHaveTheSameBits) {
     std::int64_t m, n, k;
   };
   this->on_each_isa([&](const std::string& isa) {
-    for (const Size& s : {Size{4, 4, 4}, Size{3, 3, 3}, Size{5, 1, 7}, Size{1, 6, 3}, Size{9, 17, 32}, Size{2, 3, 1}}) {
-      const Tensor a = random<T>({6, s.m, s.k}, 3), b = random<T>({6, s.k, s.n}, 4);
+    for (const Size& s :
+         {Size{4, 4, 4}, Size{3, 3, 3}, Size{5, 1, 7}, Size{1, 6, 3}, Size{9, 17, 32}, Size{2, 3, 1}}) {
+      const Tensor a = products::random<T>({6, s.m, s.k}, 3), b = products::random<T>({6, s.k, s.n}, 4);
       const std::vector<char> want = bits(matmul(a, b));
-      const auto turned = [](const Tensor& t) { return matrix_transpose(concat({matrix_transpose(t)}, {.axis = 0})); };
+      const auto turned = [](const Tensor& t) {
+        return matrix_transpose(concat({matrix_transpose(t)}, {.axis = 0}));
+      };
       const auto gaps = [](const Tensor& t) {
         return concat({t, t}, {.axis = 2})[{slice(), slice(), slice(0, t.shape(2))}];
       };
-      const auto sparse = [](const Tensor& t) { return repeat(t, 2, {.axis = 2})[{slice(), slice(), slice(0, none, 2)}]; };
-      const std::vector<std::function<Tensor(const Tensor&)>> layouts = {[](const Tensor& t) { return t; }, turned, gaps,
-                                                                         sparse};
+      const auto sparse = [](const Tensor& t) {
+        return repeat(t, 2, {.axis = 2})[{slice(), slice(), slice(0, none, 2)}];
+      };
+      const std::vector<std::function<Tensor(const Tensor&)>> layouts = {[](const Tensor& t) { return t; }, turned,
+                                                                         gaps, sparse};
       for (std::size_t i = 0; i < layouts.size(); ++i)
         for (std::size_t j = 0; j < layouts.size(); ++j)
           EXPECT_EQ(bits(matmul(layouts[i](a), layouts[j](b))), want) << isa << " " << i << " " << j << " " << s.m;
@@ -103,7 +108,7 @@ TYPED_TEST(SmallProducts, OfAMemberWithNaNChangeNoOther) {
   this->on_each_isa([&](const std::string& isa) {
     for (const std::int64_t n : {1, 2, 3, 4, 7, 8, 16, 32}) {
       std::vector<T> values = random_values<T>(40 * n * n, 5);
-      const Tensor b = random<T>({40, n, n}, 6), before = matmul(Tensor::from(values, {40, n, n}), b);
+      const Tensor b = products::random<T>({40, n, n}, 6), before = matmul(Tensor::from(values, {40, n, n}), b);
       values[static_cast<std::size_t>(17 * n * n)] = std::numeric_limits<T>::quiet_NaN();
       values[static_cast<std::size_t>(18 * n * n)] = std::numeric_limits<T>::infinity();
       const Tensor after = matmul(Tensor::from(values, {40, n, n}), b);

@@ -25,12 +25,16 @@ struct Some {
 // Right factors whose rows are not contiguous, as such.
 template <class T>
 Source<T> packed(const Some<T>& s, T* to) {
-  const T* from = s.b.data;
+  static constexpr decltype(&baseline::turn<T>) turns[] = {baseline::turn<T>, avx2::turn<T>, avx512::turn<T>};
   const std::int64_t count = s.b.step == 0 ? 1 : s.count;
-  T* at = to;
-  for (std::int64_t i = 0; i < count; ++i, from += s.b.step)
-    for (int p = 0; p < s.k; ++p)
-      for (int j = 0; j < s.n; ++j) *at++ = from[p * s.b.rows + j * s.b.columns];
+  if (s.b.rows == 1) {
+    turns[static_cast<int>(simd::isa())](s, count, to);
+  } else {
+    T* at = to;
+    for (std::int64_t i = 0; i < count; ++i)
+      for (int p = 0; p < s.k; ++p)
+        for (int j = 0; j < s.n; ++j) *at++ = s.b.data[i * s.b.step + p * s.b.rows + j * s.b.columns];
+  }
   return {to, s.b.step == 0 ? 0 : static_cast<std::int64_t>(s.k) * s.n, s.n, 1};
 }
 

@@ -91,11 +91,13 @@ Tiles<T> choose(const Some<T>& s, int rows, int columns) {
         case 4: return columns == 4 ? tiles<T, Four<T>, 4, 1, true, 4> : tiles<T, Four<T>, 4, 1, false, 4>;
         default: break;
       }
-    return columns == 4 ? tiles_of<T, Four<T>, 1, true>(rows, heights) : tiles_of<T, Four<T>, 1, false>(rows, heights);
+    return columns == 4 ? tiles_of<T, Four<T>, 1, true>(rows, heights)
+                        : tiles_of<T, Four<T>, 1, false>(rows, heights);
   }
   constexpr int W = width_of<Wide<T>, T>;
   if (columns <= W)
-    return columns == W ? tiles_of<T, Wide<T>, 1, true>(rows, heights) : tiles_of<T, Wide<T>, 1, false>(rows, heights);
+    return columns == W ? tiles_of<T, Wide<T>, 1, true>(rows, heights)
+                        : tiles_of<T, Wide<T>, 1, false>(rows, heights);
   return columns == 2 * W ? tiles_of<T, Wide<T>, 2, true>(rows, heights)
                           : tiles_of<T, Wide<T>, 2, false>(rows, heights);
 }
@@ -112,6 +114,38 @@ void multiply(const Some<T>& s) {
       i += rows;
     }
   }
+}
+
+// Right factors whose columns are contiguous, turned to contiguous rows: squares of four in registers.
+template <bool whole, class T>
+WP_PACK void turn_square(const T* from, std::int64_t from_row, int terms, int columns, T* to, std::int64_t to_row) {
+  const First<T> down = first_of<T>(terms), across = first_of<T>(columns);
+  Four<T> v[4];
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j)
+    v[j] = whole || j < columns ? load_row<whole, Four<T>>(from + j * from_row, down) : Four<T>{};
+  const Four<T> a = __builtin_shufflevector(v[0], v[2], 0, 4, 1, 5),
+                b = __builtin_shufflevector(v[0], v[2], 2, 6, 3, 7);
+  const Four<T> c = __builtin_shufflevector(v[1], v[3], 0, 4, 1, 5),
+                d = __builtin_shufflevector(v[1], v[3], 2, 6, 3, 7);
+  const Four<T> rows[4] = {__builtin_shufflevector(a, c, 0, 4, 1, 5), __builtin_shufflevector(a, c, 2, 6, 3, 7),
+                           __builtin_shufflevector(b, d, 0, 4, 1, 5), __builtin_shufflevector(b, d, 2, 6, 3, 7)};
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i)
+    if (whole || i < terms) store_row<whole>(to + i * to_row, rows[i], across);
+}
+template <class T>
+void turn(const Some<T>& s, std::int64_t count, T* to) {
+  const T* from = s.b.data;
+  for (std::int64_t member = 0; member < count; ++member, from += s.b.step, to += s.k * s.n)
+    for (int p = 0; p < s.k; p += 4)
+      for (int j = 0; j < s.n; j += 4) {
+        const int terms = std::min(4, s.k - p), columns = std::min(4, s.n - j);
+        const T* const at = from + p + j * s.b.columns;
+        T* const here = to + p * s.n + j;
+        terms == 4 && columns == 4 ? turn_square<true>(at, s.b.columns, 4, 4, here, s.n)
+                                   : turn_square<false>(at, s.b.columns, terms, columns, here, s.n);
+      }
 }
 
 // ---- y = A·x
@@ -153,8 +187,7 @@ WP_PACK void add_columns(const Some<T>& s) {
 // The upper half of the lanes is added to the lower one, down to four.
 template <class T, class P, int... l>
 WP_PACK auto halved(P v, std::integer_sequence<int, l...>) {
-  return __builtin_shufflevector(v, v, l...) +
-         __builtin_shufflevector(v, v, (l + static_cast<int>(sizeof...(l)))...);
+  return __builtin_shufflevector(v, v, l...) + __builtin_shufflevector(v, v, (l + static_cast<int>(sizeof...(l)))...);
 }
 template <class T, class P>
 WP_PACK Four<T> four_of(P v) {
@@ -166,8 +199,10 @@ WP_PACK Four<T> four_of(P v) {
 // Sums of four fours: (v₀ + v₂) + (v₁ + v₃) of each.
 template <class T>
 WP_PACK Four<T> sums_of(const Four<T>* v) {
-  const Four<T> even = __builtin_shufflevector(v[0], v[2], 0, 4, 1, 5) + __builtin_shufflevector(v[0], v[2], 2, 6, 3, 7);
-  const Four<T> odd = __builtin_shufflevector(v[1], v[3], 0, 4, 1, 5) + __builtin_shufflevector(v[1], v[3], 2, 6, 3, 7);
+  const Four<T> even =
+      __builtin_shufflevector(v[0], v[2], 0, 4, 1, 5) + __builtin_shufflevector(v[0], v[2], 2, 6, 3, 7);
+  const Four<T> odd =
+      __builtin_shufflevector(v[1], v[3], 0, 4, 1, 5) + __builtin_shufflevector(v[1], v[3], 2, 6, 3, 7);
   return __builtin_shufflevector(even, odd, 0, 4, 1, 5) + __builtin_shufflevector(even, odd, 2, 6, 3, 7);
 }
 
@@ -191,8 +226,8 @@ WP_PACK void add_rows(const Some<T>& s) {
         P parts[most];
         for (int v = 0; v < packs; ++v)
           parts[v] = plus_product(
-              v + 1 < packs ? load_row<true, P>(from + v * W, last) : load_row<whole, P>(from + v * W, last), factors[v],
-              P{});
+              v + 1 < packs ? load_row<true, P>(from + v * W, last) : load_row<whole, P>(from + v * W, last),
+              factors[v], P{});
         rows[r] = four_of<T>(join(packs, parts));
       }
       const Four<T> sum = sum_of_terms<T>(s.k, sums_of<T>(rows));
