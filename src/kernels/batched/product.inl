@@ -156,16 +156,22 @@ template <class T, class P>
 WP_PACK P sum_of_terms(int k, P sum) {
   return k < 32 ? sum + T(0) : sum;
 }
-template <class P>
-WP_PACK P join(int count, P* parts) {
-  for (int half = 16; half > 0; half /= 2)
-    for (int s = half; s < count && s < 2 * half; ++s) parts[s - half] += parts[s];
-  return parts[0];
+// Of N parts; term s is added to term s − half, from half = 16 on.
+template <int N, class P>
+WP_PACK P join(P* parts) {
+  constexpr int half = N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : 1;
+  if constexpr (N > 1) {
+#pragma GCC unroll 16
+    for (int s = half; s < N; ++s) parts[s - half] += parts[s];
+    return join<half>(parts);
+  } else {
+    return parts[0];
+  }
 }
 
-// Columns of A are contiguous: rows are lanes.
-template <class T, class P>
-WP_PACK void add_columns(const Some<T>& s) {
+// Columns of A are contiguous: rows are lanes. N: a power of two that is not below k.
+template <class T, class P, int N>
+void add_columns(const Some<T>& s) {
   constexpr int W = width_of<P, T>;
   const T *a = s.a.data, *x = s.b.data;
   T* y = s.c;
@@ -173,15 +179,25 @@ WP_PACK void add_columns(const Some<T>& s) {
     for (int i = 0; i < s.m; i += W) {
       const bool whole = i + W <= s.m;
       const First<T> last = first_of<T>(std::min(W, s.m - i));
-      P parts[32];
-      for (int p = 0; p < s.k; ++p) {
+      P parts[N];
+#pragma GCC unroll 8
+      for (int p = 0; p < N; ++p) {
+        parts[p] = P{};
+        if (p >= s.k) continue;
         const T* const at = a + i + p * s.a.columns;
         const P column = whole ? load_row<true, P>(at, last) : load_row<false, P>(at, last);
         parts[p] = plus_product(column, x[p * s.b.rows] - P{}, P{});
       }
-      const P sum = sum_of_terms<T>(s.k, join(s.k, parts));
+      const P sum = sum_of_terms<T>(s.k, join<N>(parts));
       whole ? store_row<true>(y + i, sum, last) : store_row<false>(y + i, sum, last);
     }
+}
+template <class T, class P>
+WP_PACK void add_some_columns(const Some<T>& s) {
+  if (s.k <= 2) return add_columns<T, P, 2>(s);
+  if (s.k <= 4) return add_columns<T, P, 4>(s);
+  if (s.k <= 8) return add_columns<T, P, 8>(s);
+  return s.k <= 16 ? add_columns<T, P, 16>(s) : add_columns<T, P, 32>(s);
 }
 
 // The upper half of the lanes is added to the lower one, down to four.
@@ -206,34 +222,39 @@ WP_PACK Four<T> sums_of(const Four<T>* v) {
   return __builtin_shufflevector(even, odd, 0, 4, 1, 5) + __builtin_shufflevector(even, odd, 2, 6, 3, 7);
 }
 
-// Rows of A are contiguous: terms are lanes, four rows at a time.
-template <class T, class P, bool whole>
-WP_PACK void add_rows(const Some<T>& s) {
-  constexpr int W = width_of<P, T>, most = std::is_same_v<P, Four<T>> && sizeof(Vec<T>) > sizeof(P) ? 1 : 32 / W;
-  const int packs = most == 1 ? 1 : (s.k + W - 1) / W;
-  const First<T> last = first_of<T>(s.k - (packs - 1) * W);
+// Rows of A are contiguous: terms are lanes, N packs of them, and four rows are summed at a time.
+template <class T, class P, bool whole, int N>
+void add_rows(const Some<T>& s) {
+  constexpr int W = width_of<P, T>;
+  const First<T> last = first_of<T>(s.k - (N - 1) * W);
+  const auto load_pack_of = [&](const T* line, int v) __attribute__((always_inline)) {
+    return v + 1 < N ? load_row<true, P>(line + v * W, last) : load_row<whole, P>(line + v * W, last);
+  };
   const T *a = s.a.data, *x = s.b.data;
   T* y = s.c;
   for (std::int64_t member = 0; member < s.count; ++member, a += s.a.step, x += s.b.step, y += s.m) {
-    P factors[most];
-    for (int v = 0; v < packs; ++v)
-      factors[v] = v + 1 < packs ? load_row<true, P>(x + v * W, last) : load_row<whole, P>(x + v * W, last);
+    P factors[N];
+#pragma GCC unroll 8
+    for (int v = 0; v < N; ++v) factors[v] = load_pack_of(x, v);
     for (int i = 0; i < s.m; i += 4) {
       Four<T> rows[4];
 #pragma GCC unroll 4
       for (int r = 0; r < 4; ++r) {
         const T* const from = a + std::min(i + r, s.m - 1) * s.a.rows;
-        P parts[most];
-        for (int v = 0; v < packs; ++v)
-          parts[v] = plus_product(
-              v + 1 < packs ? load_row<true, P>(from + v * W, last) : load_row<whole, P>(from + v * W, last),
-              factors[v], P{});
-        rows[r] = four_of<T>(join(packs, parts));
+        P parts[N];
+#pragma GCC unroll 8
+        for (int v = 0; v < N; ++v) parts[v] = plus_product(load_pack_of(from, v), factors[v], P{});
+        rows[r] = four_of<T>(join<N>(parts));
       }
       const Four<T> sum = sum_of_terms<T>(s.k, sums_of<T>(rows));
       i + 4 <= s.m ? store_row<true>(y + i, sum, last) : store_row<false>(y + i, sum, first_of<T>(s.m - i));
     }
   }
+}
+template <class T, bool whole, int... N>
+WP_PACK void add_packs(const Some<T>& s, int packs, std::integer_sequence<int, N...>) {
+  static constexpr void (*all[])(const Some<T>&) = {add_rows<T, Wide<T>, whole, N + 1>...};
+  all[packs - 1](s);
 }
 
 // Any other layout.
@@ -250,9 +271,9 @@ void add_terms(const Some<T>& s) {
   T* y = s.c;
   for (std::int64_t member = 0; member < s.count; ++member, a += s.a.step, x += s.b.step)
     for (int i = 0; i < s.m; ++i) {
-      T parts[32];
+      T parts[32] = {};
       for (int p = 0; p < s.k; ++p) parts[p] = product_of(a[i * s.a.rows + p * s.a.columns], x[p * s.b.rows]);
-      *y++ = sum_of_terms<T>(s.k, join(s.k, parts));
+      *y++ = sum_of_terms<T>(s.k, join<32>(parts));
     }
 }
 
@@ -260,9 +281,11 @@ template <class T>
 void dots(const Some<T>& s) {
   constexpr int W = width_of<Wide<T>, T>;
   if ((s.a.columns == 1 || s.k == 1) && (s.b.rows == 1 || s.k == 1)) {
-    if (s.k <= 4) return s.k == 4 ? add_rows<T, Four<T>, true>(s) : add_rows<T, Four<T>, false>(s);
-    return s.k % W == 0 ? add_rows<T, Wide<T>, true>(s) : add_rows<T, Wide<T>, false>(s);
+    if (s.k <= 4) return s.k == 4 ? add_rows<T, Four<T>, true, 1>(s) : add_rows<T, Four<T>, false, 1>(s);
+    constexpr auto counts = std::make_integer_sequence<int, 32 / W>{};
+    const int packs = (s.k + W - 1) / W;
+    return s.k % W == 0 ? add_packs<T, true>(s, packs, counts) : add_packs<T, false>(s, packs, counts);
   }
-  if (s.a.rows == 1 || s.m == 1) return s.m <= 4 ? add_columns<T, Four<T>>(s) : add_columns<T, Wide<T>>(s);
+  if (s.a.rows == 1 || s.m == 1) return s.m <= 4 ? add_some_columns<T, Four<T>>(s) : add_some_columns<T, Wide<T>>(s);
   add_terms(s);
 }
