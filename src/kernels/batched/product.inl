@@ -53,19 +53,19 @@ void tiles(const Some<T>& s, const T* a, const T* b, T* c, int columns) {
 #pragma GCC unroll 4
     for (int p = 0; p < k; ++p, left += a_k, right += b_k) {
       P row[V];
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int v = 0; v + 1 < V; ++v) row[v] = load_row<true, P>(right + v * W, last);
       row[V - 1] = load_row<whole, P>(right + (V - 1) * W, last);
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) {
         const P x = left[r * a_row] - P{};  // broadcast: x − 0 is x, also for −0
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (int v = 0; v < V; ++v) sum[r][v] = plus_product(x, row[v], sum[r][v]);
       }
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int v = 0; v + 1 < V; ++v) store_row<true>(c + r * c_row + v * W, sum[r][v], last);
       store_row<whole>(c + r * c_row + (V - 1) * W, sum[r][V - 1], last);
     }
@@ -74,7 +74,7 @@ void tiles(const Some<T>& s, const T* a, const T* b, T* c, int columns) {
 
 template <class T>
 using Tiles = void (*)(const Some<T>&, const T*, const T*, T*, int);
-inline constexpr int kTallest = kPackBytes == 64 ? 8 : kPackBytes == 32 ? 6 : 4, kPacks = 2;
+inline constexpr int kTallest = kPackBytes == 64 ? 8 : kPackBytes == 32 ? 6 : 4, kPacks = kPackBytes == 64 ? 3 : 2;
 
 template <class T, class P, int V, bool whole, int... R>
 WP_PACK Tiles<T> tiles_of(int rows, std::integer_sequence<int, R...>) {
@@ -95,17 +95,21 @@ Tiles<T> choose(const Some<T>& s, int rows, int columns) {
                         : tiles_of<T, Four<T>, 1, false>(rows, heights);
   }
   constexpr int W = width_of<Wide<T>, T>;
+  const bool whole = columns % W == 0;
   if (columns <= W)
-    return columns == W ? tiles_of<T, Wide<T>, 1, true>(rows, heights)
-                        : tiles_of<T, Wide<T>, 1, false>(rows, heights);
-  return columns == 2 * W ? tiles_of<T, Wide<T>, 2, true>(rows, heights)
-                          : tiles_of<T, Wide<T>, 2, false>(rows, heights);
+    return whole ? tiles_of<T, Wide<T>, 1, true>(rows, heights) : tiles_of<T, Wide<T>, 1, false>(rows, heights);
+  if constexpr (kPacks > 2 && 2 * W < kLargest)
+    if (columns > 2 * W)
+      return whole ? tiles_of<T, Wide<T>, 3, true>(rows, heights) : tiles_of<T, Wide<T>, 3, false>(rows, heights);
+  return whole ? tiles_of<T, Wide<T>, 2, true>(rows, heights) : tiles_of<T, Wide<T>, 2, false>(rows, heights);
 }
 
 template <class T>
 void multiply(const Some<T>& s) {
-  constexpr int strip = kPacks * width_of<Wide<T>, T>;
-  const int bands = (s.m + kTallest - 1) / kTallest;  // of nearly one height
+  // Bands of nearly one height, strips of nearly one width.
+  constexpr int W = width_of<Wide<T>, T>;
+  const int bands = (s.m + kTallest - 1) / kTallest, packs = (s.n + W - 1) / W;
+  const int strips = (packs + kPacks - 1) / kPacks, strip = (packs + strips - 1) / strips * W;
   for (int j = 0; j < s.n; j += strip) {
     const int columns = std::min(strip, s.n - j);
     for (int band = 0, i = 0; band < bands; ++band) {
