@@ -156,7 +156,7 @@ struct ExpmOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
-// The exponential of each square matrix, by scaling and squaring of a Taylor or Padé approximation.
+// The exponential of each square matrix, by scaling and squaring of a Padé or Taylor approximation.
 Tensor expm(const In& x, const ExpmOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct HouseholderProductOptions {

@@ -134,7 +134,7 @@ std::vector<Sample> samples() {
 
 const Op op_linalg_expm = of_matrices({
     .name = "expm",
-    .doc = "The exponential of each square matrix, by scaling and squaring of a Taylor or Padé approximation.",
+    .doc = "The exponential of each square matrix, by scaling and squaring of a Padé or Taylor approximation.",
     .attrs = {policy_attr()},
     .infer = infer_square,
     .forward = forward,
