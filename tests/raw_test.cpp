@@ -22,9 +22,9 @@ TEST_F(Raw, BytesBecomeWhatTheReaderSaysTheyAre) {
 
 TEST_F(Raw, WritersOfRowsMakeTheFileThatSaveMakes) {
   const Tensor t = wp::reshape(wp::arange(24.0), {6, 4});
-  for (const char* name : {"t.npy", "t.csv", "t.tsv", "t.bin"}) {
+  for (const char* name : {"t.npy", "t.csv", "t.tsv", "t.bin", "t.npz", "packed.npz", "t.safetensors"}) {
     {
-      wp::RowWriter out(path(name));
+      wp::RowWriter out(path(name), {.compress = std::string(name) == "packed.npz"});
       for (const auto& [from, to] : {std::pair{0, 1}, {1, 1}, {1, 4}, {4, 6}})
         if (from != to || from == 1) out.append(t[{wp::slice(from, to)}]);
       EXPECT_FALSE(fs::exists(path(name)));
@@ -40,8 +40,8 @@ TEST_F(Raw, WritersOfRowsMakeTheFileThatSaveMakes) {
     left.append(t);
     EXPECT_THROW(left.append(Tensor{1.0}), wp::ShapeError);
   }
-  EXPECT_EQ(files(), 4U);
-  EXPECT_THROW(wp::RowWriter(path("t.npz")), wp::ArgumentError);
+  EXPECT_EQ(files(), 7U);
+  EXPECT_THROW(wp::RowWriter(path("t.mtx")), wp::ArgumentError);
 }
 
 }  // namespace

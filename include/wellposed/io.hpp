@@ -80,8 +80,8 @@ void save(const std::string& path, const In& x, const SaveOptions& options = {},
 void save_all(const std::string& path, const NamedTensors& arrays, const SaveOptions& options = {},
               std::source_location where = std::source_location::current());
 
-// Writes an array of any length to a .npy, .csv, .tsv, .bin or .raw file, some rows at a time. The file is there
-// after close(); without it, what was there before stays.
+// Writes an array of any length to a .npy, .npz, .safetensors, .csv, .tsv, .bin or .raw file, some rows at a time.
+// The file is there after close(); without it, what was there before stays.
 class RowWriter {
  public:
   explicit RowWriter(const std::string& path, const SaveOptions& options = {},

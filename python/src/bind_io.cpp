@@ -91,9 +91,10 @@ void bind_files(nb::module_& m) {
   });
   nb::class_<Rows>(m, "Rows")
       .def("__init__",
-           [](Rows* self, const std::string& path, std::vector<std::string> names) {
+           [](Rows* self, const std::string& path, std::vector<std::string> names, bool compress, Metadata metadata) {
              new (self) Rows;
-             const SaveOptions options{.names = std::move(names)};
+             const SaveOptions options{
+                 .names = std::move(names), .compress = compress, .metadata = std::move(metadata)};
              unlocked([&](auto where) { self->writer.emplace(path, options, where); });
            })
       .def("append",

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 
+#include "autodiff/lent.hpp"
 #include "dlpack.hpp"
 #include "python.hpp"
 #include "tensor/note.hpp"
@@ -85,13 +86,6 @@ void drop(PyObject* capsule, const char* name) {
   if (!PyCapsule_IsValid(capsule, name)) return;  // taken: its name was changed
   auto* const m = static_cast<M*>(PyCapsule_GetPointer(capsule, name));
   if (m->deleter) m->deleter(m);
-}
-
-// PyTorch writes to what is read-only: to tapes the memory is from now on somebody else's.
-void mark_lent(const Tensor& t) {
-  detail::Node* const n = t.node();
-  n->borrowed = true;
-  if (n->owner) n->owner->borrowed = true;
 }
 
 PyObject* capsule_of(Tensor t, bool versioned, bool is_copy) {
@@ -216,7 +210,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
     // A consumer that knows no read-only flag might write: it gets its own memory, unless it insists. JAX, whose
     // arrays are values too, names no version, but is the only one that names a stream on the CPU.
     const bool own = copy == Py_True || (copy != Py_False && !versioned && !streamed);
-    if (!own) mark_lent(t);
+    if (!own) autodiff::lend_out(t);  // PyTorch writes to what is read-only
     return Ref::checked(capsule_of(own ? copied(t) : t, versioned, own)).release();
   });
 }

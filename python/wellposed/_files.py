@@ -83,7 +83,7 @@ class RowReader:
 
 
 class RowWriter:
-    """Writes an array of any length to a .npy, .csv, .tsv, .bin or .raw file, some rows at a time:
+    """Writes an array of any length to a .npy, .npz, .safetensors, .csv, .tsv, .bin or .raw file, some rows at a time:
 
         with wp.RowWriter("long.npy") as out:
             for block in blocks:
@@ -92,8 +92,8 @@ class RowWriter:
     The file is there when the block ends; an exception leaves what was there before.
     """
 
-    def __init__(self, path, *, names=()):
-        self._rows = _core.Rows(os.fsdecode(path), list(names))
+    def __init__(self, path, *, names=(), compress=False, metadata=None):
+        self._rows = _core.Rows(os.fsdecode(path), list(names), compress, _texts(metadata))
 
     def append(self, rows):
         """rows [n, ...]: n may differ from call to call, dtype and the other lengths may not."""

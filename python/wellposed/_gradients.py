@@ -215,7 +215,8 @@ def checkpoint(f, *x):
 
 
 def custom_gradient(f):
-    """A decorator: f(*x) returns the values and a function from their cotangents to those of x."""
+    """A decorator: f(*x) returns the values and a function from their cotangents to those of x. A tape that this function refers to
+    lives until its gradient is taken (persistent: until reset())."""
     _need_function("custom_gradient", "f", f)
     def call(*x):
         kept = []

@@ -3,6 +3,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "base/busy.hpp"
 #include "base/text.hpp"
@@ -19,10 +21,10 @@ Tensor contiguous_copy(const Tensor& t) {
   scatter_into(y, row_major(t.shape()), 0, t);
   return y;
 }
-std::size_t checksum(const Tensor& t) {
-  const Tensor whole = t.is_contiguous() ? t : contiguous_copy(t);
-  const char* at = whole.node()->data;
-  std::size_t left = whole.nbytes();
+
+namespace {
+
+std::size_t checksum(const char* at, std::size_t left) {
   std::array<std::uint64_t, 4> lanes{1, 2, 3, 4}, words{};
   const auto mix = [](std::uint64_t h, std::uint64_t w) { return std::rotl(h ^ w, 29) * 0x9E3779B97F4A7C15U; };
   for (; left > 0; left -= std::min(left, sizeof words), at += sizeof words) {
@@ -31,6 +33,56 @@ std::size_t checksum(const Tensor& t) {
     for (std::size_t k = 0; k < 4; ++k) lanes[k] = mix(lanes[k], words[k]);
   }
   return mix(mix(lanes[0], lanes[1]), mix(lanes[2], lanes[3]));
+}
+
+// The node whose memory t shows, and the sum of all of it.
+detail::Node* base_of(const Tensor& t) noexcept {
+  return t.node()->owner ? t.node()->owner : t.node();
+}
+std::size_t sum_of(const detail::Node& n) {
+  return checksum(n.data, static_cast<std::size_t>(n.size) * size_of(n.dtype));
+}
+
+struct Lent {
+  std::mutex mutex;
+  std::unordered_map<const detail::Node*, std::size_t> sums;
+};
+Lent& lent() {
+  static auto* const all = new Lent;  // tensors may outlive every static object
+  return *all;
+}
+
+}  // namespace
+
+std::size_t checksum(const Tensor& t) {
+  const Tensor whole = t.is_contiguous() ? t : contiguous_copy(t);
+  return checksum(whole.node()->data, whole.nbytes());
+}
+
+void lend_out(const Tensor& t) {
+  detail::Node* const base = base_of(t);
+  const bool before = std::exchange(base->borrowed, true);
+  t.node()->borrowed = true;
+  if (before || base->refs.load(std::memory_order_acquire) == 1) return;  // who keeps it later knows
+  const std::size_t sum = sum_of(*base);
+  base->deleter = new std::function<void()>([base] {
+    const std::lock_guard lock(lent().mutex);
+    lent().sums.erase(base);
+  });
+  const std::lock_guard lock(lent().mutex);
+  lent().sums[base] = sum;
+}
+bool changed_since_lent(const Tensor& t) {
+  const detail::Node* const base = base_of(t);
+  if (!base->borrowed || !base->deleter) return false;
+  std::size_t sum = 0;
+  {
+    const std::lock_guard lock(lent().mutex);
+    const auto found = lent().sums.find(base);
+    if (found == lent().sums.end()) return false;
+    sum = found->second;
+  }
+  return sum_of(*base) != sum;
 }
 Tensor own_if_small(const Tensor& t) {
   if (!t.defined() || !is_borrowed(t) || t.nbytes() > kCopied) return t;

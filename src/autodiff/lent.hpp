@@ -12,6 +12,11 @@ inline constexpr std::size_t kCopied = 1 << 16;  // bytes of borrowed memory tha
 Tensor contiguous_copy(const Tensor& t);
 // Each step of it is a bijection: a change of one word is always seen.
 std::size_t checksum(const Tensor& t);
+// t is lent out: from now on it counts as borrowed, and what others kept of it before can be compared with what it
+// was.
+void lend_out(const Tensor& t);
+// Whether memory has been changed since it was lent out; false if it was not, or if nobody else kept it then.
+bool changed_since_lent(const Tensor& t);
 // A copy of borrowed memory that is small, as the same variable; else t itself.
 Tensor own_if_small(const Tensor& t);
 // facts: "f64 [3]".

@@ -184,11 +184,12 @@ std::size_t Tape::bytes() const {
 }
 
 void Tape::check_unchanged(const Step& s) const {
-  if (checksums_.empty()) [[likely]]
-    return;
   for (std::uint32_t i = 0; i < s.inputs + s.outputs; ++i) {
-    const auto at = checksums_.find(&s.saved[i]);
-    if (at != checksums_.end() && s.saved[i].defined() && checksum(s.saved[i]) != at->second)
+    const Tensor& t = s.saved[i];
+    if (!t.defined() || (checksums_.empty() && !is_borrowed(t))) [[likely]]
+      continue;
+    const auto at = checksums_.find(&t);
+    if (at == checksums_.end() ? changed_since_lent(t) : checksum(t) != at->second)
       refuse_changed(s.op->name, say(s.facts[i].dtype, " ", s.facts[i].shape));
   }
 }

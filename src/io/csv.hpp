@@ -76,7 +76,7 @@ Table read_csv(const Source& source, const LoadOptions& options, char delimiter)
 NamedTensors read_columns(const Source& source, const LoadOptions& options, char delimiter);
 std::unique_ptr<Blocks> csv_blocks(std::shared_ptr<const Source> source, const BlockOptions& options, char delimiter);
 void write_csv(Sink& sink, const Tensor& t, const SaveOptions& options, char delimiter);
-void write_csv_rows(Sink& sink, const Tensor& t, char delimiter);  // without names
+std::unique_ptr<RowSink> csv_rows(Sink& sink, const SaveOptions& options, char delimiter);
 void write_columns(Sink& sink, const NamedTensors& columns, const SaveOptions& options, char delimiter);
 
 }  // namespace wp::io

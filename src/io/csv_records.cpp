@@ -185,8 +185,9 @@ struct Fit {
   double score = -1;
 };
 // The share of records that are as long as the first counts 1 (of one field: where no other candidate stands in it,
-// as every delimiter that does not occur makes one field of a line), the share of numbers in the first record up to
-// 1.5 (names count 1), in the others 1. A record whose quotes make no sense is the last that is looked at.
+// as every delimiter that does not occur makes one field of a line, and no comma in the first record), the share of
+// numbers in the first record up to 1.5 (names count 1), in the others 1. A record whose quotes make no sense is the
+// last that is looked at.
 Fit fit(const Source& source, std::string_view text, char delimiter) {
   const auto share = [](const std::vector<Field>& fields) {
     return static_cast<double>(
@@ -201,12 +202,14 @@ Fit fit(const Source& source, std::string_view text, char delimiter) {
     std::vector<Field> fields;
     if (!records.next(fields)) return {};
     result = {fields.size(), is_header(fields) ? 1.0 : 1.5 * share(fields)};
-    const auto says_something = [&](const Field& f) {
-      return fields.size() > 1 || f.quoted || f.text.find_first_of(",\t;|") == std::string_view::npos;
+    const auto is_without = [&](std::string_view candidates) {
+      const Field& f = fields[0];
+      return fields.size() > 1 || f.quoted || f.text.find_first_of(candidates) == std::string_view::npos;
     };
+    const bool first = is_without(",");
     while (count < kSampleRecords && records.next(fields)) {
       ++count;
-      even += fields.size() == result.columns && says_something(fields[0]);
+      even += first && fields.size() == result.columns && is_without(",\t;|");
       numbers += share(fields);
     }
   } catch (const FormatError&) {

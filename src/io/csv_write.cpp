@@ -60,21 +60,45 @@ void write_rows(Sink& sink, const Tensor& t, std::int64_t rows, std::int64_t col
   sink.write(out.data(), out.size());
 }
 
-}  // namespace
-
-void write_csv(Sink& sink, const Tensor& t, const SaveOptions& options, char delimiter) {
-  check(t, !options.names.empty());
-  const std::int64_t columns = t.ndim() == 2 ? t.shape()[1] : 1;
-  if (!options.names.empty()) write_names(sink, options.names, columns, delimiter);
-  write_csv_rows(sink, t, delimiter);
-}
-
 void write_csv_rows(Sink& sink, const Tensor& t, char delimiter) {
   const std::int64_t rows = t.ndim() ? t.shape()[0] : 1, columns = t.ndim() == 2 ? t.shape()[1] : 1;
   kernels::with_type(t.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     write_rows<T>(sink, t, rows, columns, delimiter);
   });
+}
+
+class CsvRows final : public RowSink {
+ public:
+  CsvRows(Sink& sink, SaveOptions options, char delimiter)
+      : sink_(sink), options_(std::move(options)), delimiter_(delimiter) {}
+  void rows(const Tensor& t) override {
+    if (std::exchange(begun_, true))
+      write_csv_rows(sink_, t, delimiter_);
+    else
+      write_csv(sink_, t, options_, delimiter_);
+  }
+  void end(DType /*dtype*/, const Dims& /*shape*/) override {}
+  bool goes_back() const noexcept override { return false; }
+
+ private:
+  Sink& sink_;
+  SaveOptions options_;
+  char delimiter_;
+  bool begun_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowSink> csv_rows(Sink& sink, const SaveOptions& options, char delimiter) {
+  return std::make_unique<CsvRows>(sink, options, delimiter);
+}
+
+void write_csv(Sink& sink, const Tensor& t, const SaveOptions& options, char delimiter) {
+  check(t, !options.names.empty());
+  const std::int64_t columns = t.ndim() == 2 ? t.shape()[1] : 1;
+  if (!options.names.empty()) write_names(sink, options.names, columns, delimiter);
+  write_csv_rows(sink, t, delimiter);
 }
 
 void write_columns(Sink& sink, const NamedTensors& columns, const SaveOptions& options, char delimiter) {

@@ -35,7 +35,8 @@ constexpr Format text_table(std::string_view ending) {
             return one(csv_blocks(std::move(s), o, delimiter));
           },
           [](Sink& s, const Tensor& t, const SaveOptions& o) { write_csv(s, t, o, written); },
-          [](Sink& s, const NamedTensors& a, const SaveOptions& o) { write_columns(s, a, o, written); }};
+          [](Sink& s, const NamedTensors& a, const SaveOptions& o) { write_columns(s, a, o, written); },
+          [](Sink& s, const SaveOptions& o) { return csv_rows(s, o, written); }};
 }
 
 constexpr Format raw_file(std::string_view ending) {
@@ -50,7 +51,8 @@ constexpr Format raw_file(std::string_view ending) {
             return one(stored_blocks(std::move(s), "", layout));
           },
           write_raw,
-          nullptr};
+          nullptr,
+          raw_rows};
 }
 
 constexpr std::array table{
@@ -63,17 +65,17 @@ constexpr std::array table{
              const Stored header = read_npy_header(*s);
              return one(stored_blocks(std::move(s), "", header));
            },
-           write_npy, nullptr},
+           write_npy, nullptr, npy_rows},
     Format{".npz", zip_magic, read_npz, read_all_npz, npz_blocks,
            [](Sink& s, const Tensor& t, const SaveOptions& o) {
              write_npz(s, {{"arr_0", t}}, o);
            },
-           write_npz},
+           write_npz, npz_rows},
     Format{".safetensors", "", read_safetensors, read_all_safetensors, safetensors_blocks,
            [](Sink& s, const Tensor& t, const SaveOptions& o) {
              write_safetensors(s, {{"tensor", t}}, o);
            },
-           write_safetensors},
+           write_safetensors, safetensors_rows},
     Format{".mtx", mtx_magic, read_mtx, read_all_mtx,
            [](std::shared_ptr<const Source> s, const BlockOptions& o) {
              OwnedBlocks out;
@@ -81,7 +83,7 @@ constexpr std::array table{
                out.push_back(loaded_blocks({{name, t}}, t.nbytes()));
              return out;
            },
-           write_mtx, write_sparse_mtx},
+           write_mtx, write_sparse_mtx, nullptr},
     text_table<0>(".csv"),
     text_table<'\t'>(".tsv"),
     raw_file(".bin"),

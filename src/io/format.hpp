@@ -1,6 +1,7 @@
 // The table of file formats. A new one is a row in format.cpp and a file with its functions.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -13,6 +14,20 @@ namespace wp::io {
 
 using OwnedBlocks = std::vector<std::unique_ptr<Blocks>>;
 
+// Writes an array whose number of rows is known when it ends.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  virtual void rows(const Tensor& t) = 0;
+  virtual void end(DType dtype, const Dims& shape) = 0;
+  virtual bool goes_back() const noexcept { return true; }  // at the end, to write a header
+};
+// A header, padded to a length where one is given, and the elements behind it.
+using Header = std::function<std::string(DType dtype, const Dims& shape, std::size_t length)>;
+std::unique_ptr<RowSink> headed_rows(Sink& sink, Header header);
+// The length that has room for any number of such rows.
+std::size_t room_for(const Header& header, const Tensor& rows);
+
 struct Format {
   std::string_view ending;  // ".npy", in lower case
   std::string_view magic;   // first bytes of every such file; may be empty
@@ -23,6 +38,7 @@ struct Format {
   // Refuse what the format does not hold before they write.
   void (*write)(Sink&, const Tensor&, const SaveOptions&);
   void (*write_all)(Sink&, const NamedTensors&, const SaveOptions&);  // null: the format holds one array
+  std::unique_ptr<RowSink> (*rows)(Sink&, const SaveOptions&);        // null: rows do not stand one after the other
 };
 std::span<const Format> formats();
 // By the path's ending; null if no format has it.

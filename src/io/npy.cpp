@@ -13,4 +13,9 @@ void write_npy(Sink& sink, const Tensor& t, const SaveOptions& options) {
   write_elements(t, [&](const char* bytes, std::size_t count) { sink.write(bytes, count); });
 }
 
+std::unique_ptr<RowSink> npy_rows(Sink& sink, const SaveOptions& options) {
+  refuse_names(options, ".npy");
+  return headed_rows(sink, npy_header);
+}
+
 }  // namespace wp::io

@@ -14,5 +14,6 @@ std::string npy_header(DType dtype, const Dims& shape, std::size_t least = 0);
 
 Tensor read_npy(const Source& source, const LoadOptions& options);
 void write_npy(Sink& sink, const Tensor& t, const SaveOptions& options);
+std::unique_ptr<RowSink> npy_rows(Sink& sink, const SaveOptions& options);
 
 }  // namespace wp::io

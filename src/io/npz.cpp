@@ -98,7 +98,35 @@ class NpzBlocks final : public Blocks {
   Unpacker from_;
 };
 
+// The array is found to be as long as it is when it ends: its header then takes the place that was left for it.
+class NpzRows final : public RowSink {
+ public:
+  NpzRows(Sink& sink, bool compress) : zip_(sink), compress_(compress) {}
+  void rows(const Tensor& t) override {
+    if (!room_) {
+      room_ = room_for(npy_header, t);
+      zip_.begin("arr_0.npy", kUnknown, compress_, room_);
+    }
+    write_elements(t, [&](const char* bytes, std::size_t count) { zip_.put(bytes, count); });
+  }
+  void end(DType dtype, const Dims& shape) override {
+    zip_.end(npy_header(dtype, shape, room_));
+    zip_.finish();
+  }
+
+ private:
+  static constexpr std::uint64_t kUnknown = std::uint64_t{1} << 62;
+  ZipWriter zip_;
+  bool compress_;
+  std::size_t room_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<RowSink> npz_rows(Sink& sink, const SaveOptions& options) {
+  refuse_names(options, ".npz");
+  return std::make_unique<NpzRows>(sink, options.compress);
+}
 
 Tensor read_npz(const Source& source, const LoadOptions& options) {
   const Archive a = open_archive(source);

@@ -40,4 +40,9 @@ void write_raw(Sink& sink, const Tensor& t, const SaveOptions& options) {
   write_elements(t, [&](const char* bytes, std::size_t count) { sink.write(bytes, count); });
 }
 
+std::unique_ptr<RowSink> raw_rows(Sink& sink, const SaveOptions& options) {
+  refuse_names(options, ".bin");
+  return headed_rows(sink, {});
+}
+
 }  // namespace wp::io

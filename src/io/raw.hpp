@@ -8,5 +8,6 @@ namespace wp::io {
 Stored raw_layout(const Source& source, const LoadOptions& options);
 Tensor read_raw(const Source& source, const LoadOptions& options);
 void write_raw(Sink& sink, const Tensor& t, const SaveOptions& options);
+std::unique_ptr<RowSink> raw_rows(Sink& sink, const SaveOptions& options);
 
 }  // namespace wp::io

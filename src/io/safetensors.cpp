@@ -1,6 +1,7 @@
 #include "io/safetensors.hpp"
 
 #include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -219,6 +220,51 @@ std::string_view code_of(DType dtype, const std::string& array) {
                      "Save real and imaginary part, or save as .npz.");
 }
 
+struct Written {
+  std::string name;
+  DType dtype;
+  Dims shape;
+};
+// Its length and the header itself, in a multiple of 64 bytes, or in `length`.
+std::string header_text(const std::vector<Written>& arrays, const Metadata& metadata, std::size_t length = 0) {
+  std::string header = "{";
+  const auto item = [&](const std::string& text) { header += (header.size() > 1 ? "," : "") + text; };
+  if (!metadata.empty()) {
+    std::string pairs;
+    std::unordered_set<std::string_view> keys;
+    for (const auto& [key, value] : metadata) {
+      if (!keys.insert(key).second || !valid_utf8(key) || !valid_utf8(value))
+        refuse<ArgumentError>("WP-ARG-001",
+                              say("metadata are texts under different names; got '", excerpt(key), "'."));
+      pairs += (pairs.empty() ? "" : ",") + json_quote(key) + ":" + json_quote(value);
+    }
+    item(say(json_quote(kMetadata), ":{", pairs, "}"));
+  }
+  std::uint64_t at = 0;
+  for (const auto& [name, dtype, shape] : arrays) {
+    if (name == kMetadata) refuse<ArgumentError>("WP-ARG-001", "an array cannot be called __metadata__.");
+    std::string lengths;
+    std::uint64_t bytes = size_of(dtype);
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      lengths += say(k ? "," : "", shape[k]);
+      bytes *= static_cast<std::uint64_t>(shape[k]);
+    }
+    item(say(json_quote(name), ":{\"dtype\":\"", code_of(dtype, name), "\",\"shape\":[", lengths,
+             "],\"data_offsets\":[", at, ",", at + bytes, "]}"));
+    at += bytes;
+  }
+  header += "}";
+  const std::size_t tight = 8 + header.size(), whole = std::max(length, (tight + 63) / 64 * 64);
+  header.append(whole - tight, ' ');
+  const std::uint64_t count = header.size();
+  if (count > kMaxHeader)
+    refuse<ArgumentError>("WP-ARG-001",
+                          say("the header would have ", count, " bytes; ", kMaxHeader, " are allowed."));
+  std::string out(sizeof count, '\0');
+  std::memcpy(out.data(), &count, sizeof count);
+  return out + header;
+}
+
 }  // namespace
 
 Tensor read_safetensors(const Source& source, const LoadOptions& options) {
@@ -248,38 +294,18 @@ Metadata safetensors_metadata(const Source& source) {
 
 void write_safetensors(Sink& sink, const NamedTensors& arrays, const SaveOptions& options) {
   refuse_names(options, ".safetensors");
-  std::string header = "{";
-  const auto item = [&](const std::string& text) { header += (header.size() > 1 ? "," : "") + text; };
-  if (!options.metadata.empty()) {
-    std::string pairs;
-    std::unordered_set<std::string_view> keys;
-    for (const auto& [key, value] : options.metadata) {
-      if (!keys.insert(key).second || !valid_utf8(key) || !valid_utf8(value))
-        refuse<ArgumentError>("WP-ARG-001",
-                              say("metadata are texts under different names; got '", excerpt(key), "'."));
-      pairs += (pairs.empty() ? "" : ",") + json_quote(key) + ":" + json_quote(value);
-    }
-    item(say(json_quote(kMetadata), ":{", pairs, "}"));
-  }
-  std::uint64_t at = 0;
-  for (const auto& [name, t] : arrays) {
-    if (name == kMetadata) refuse<ArgumentError>("WP-ARG-001", "an array cannot be called __metadata__.");
-    std::string shape;
-    for (std::size_t k = 0; k < t.shape().size(); ++k) shape += say(k ? "," : "", t.shape()[k]);
-    item(say(json_quote(name), ":{\"dtype\":\"", code_of(t.dtype(), name), "\",\"shape\":[", shape,
-             "],\"data_offsets\":[", at, ",", at + t.nbytes(), "]}"));
-    at += t.nbytes();
-  }
-  header += "}";
-  header.append((64 - (8 + header.size()) % 64) % 64, ' ');
-  const std::uint64_t length = header.size();
-  if (length > kMaxHeader)
-    refuse<ArgumentError>("WP-ARG-001",
-                          say("the header would have ", length, " bytes; ", kMaxHeader, " are allowed."));
-  sink.write(&length, sizeof length);
-  sink.write(header);
+  std::vector<Written> all;
+  for (const auto& [name, t] : arrays) all.push_back({name, t.dtype(), t.shape()});
+  sink.write(header_text(all, options.metadata));
   for (const auto& [name, t] : arrays)
     write_elements(t, [&](const char* bytes, std::size_t count) { sink.write(bytes, count); });
+}
+
+std::unique_ptr<RowSink> safetensors_rows(Sink& sink, const SaveOptions& options) {
+  refuse_names(options, ".safetensors");
+  return headed_rows(sink, [metadata = options.metadata](DType dtype, const Dims& shape, std::size_t length) {
+    return header_text({{"tensor", dtype, shape}}, metadata, length);
+  });
 }
 
 }  // namespace wp::io

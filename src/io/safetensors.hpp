@@ -10,5 +10,6 @@ NamedTensors read_all_safetensors(const Source& source, const LoadOptions& optio
 OwnedBlocks safetensors_blocks(std::shared_ptr<const Source> source, const BlockOptions& options);
 Metadata safetensors_metadata(const Source& source);
 void write_safetensors(Sink& sink, const NamedTensors& arrays, const SaveOptions& options);
+std::unique_ptr<RowSink> safetensors_rows(Sink& sink, const SaveOptions& options);
 
 }  // namespace wp::io

@@ -53,10 +53,11 @@ class ZipWriter {
   ~ZipWriter();
   ZipWriter(const ZipWriter&) = delete;
   ZipWriter& operator=(const ZipWriter&) = delete;
-  // An entry of `bytes` bytes, which put() brings in pieces.
-  void begin(const std::string& name, std::uint64_t bytes, bool deflate);
+  // An entry of at most `bytes` bytes, which put() brings in pieces. Its first `head` bytes (64 KiB at most) come
+  // last, with end(): not in a pipe.
+  void begin(const std::string& name, std::uint64_t bytes, bool deflate, std::size_t head = 0);
   void put(const void* data, std::size_t bytes);
-  void end();
+  void end(std::string_view head = {});
   void finish();  // the directory
 
  private:

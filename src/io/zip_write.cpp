@@ -115,8 +115,8 @@ struct ZipWriter::Stream {
 ZipWriter::ZipWriter(Sink& sink) : sink_(sink) {}
 ZipWriter::~ZipWriter() = default;
 
-void ZipWriter::begin(const std::string& name, std::uint64_t bytes, bool deflate) {
-  ZipEntry e{.name = name, .deflated = deflate, .packed = deflate ? 0 : bytes, .unpacked = bytes};
+void ZipWriter::begin(const std::string& name, std::uint64_t bytes, bool deflate, std::size_t head) {
+  ZipEntry e{.name = name, .deflated = deflate};
   e.local = sink_.written();
   wide_ = bytes + bytes / 1000 + 65536 >= kNarrow;  // deflate adds 5 bytes to 16 KiB at most
   const std::uint64_t behind = e.local + 30 + name.size() + (wide_ ? 20 : 0);
@@ -125,6 +125,13 @@ void ZipWriter::begin(const std::string& name, std::uint64_t bytes, bool deflate
   const std::string header = local_header(e, wide_, kFlags | (sink_.can_rewrite() ? 0 : kSizesFollow), padding);
   sink_.write(header);
   e.data = sink_.written();
+  if (head && deflate) {  // a block of its own that is not packed, so that it can be replaced
+    std::string block(1, '\0');
+    io::put(block, head, 2);
+    io::put(block, ~head, 2);
+    sink_.write(block);
+  }
+  sink_.write(std::string(head, '\0'));
   entries_.push_back(std::move(e));
   if (!deflate) return;
   if (!stream_) {
@@ -149,6 +156,7 @@ void ZipWriter::deflate(int flush) {
 void ZipWriter::put(const void* data, std::size_t bytes) {
   ZipEntry& e = entries_.back();
   e.crc = crc32(e.crc, data, bytes);
+  e.unpacked += bytes;
   if (!e.deflated) {
     sink_.write(data, bytes);
     return;
@@ -163,11 +171,15 @@ void ZipWriter::put(const void* data, std::size_t bytes) {
   }
 }
 
-void ZipWriter::end() {
+void ZipWriter::end(std::string_view head) {
   ZipEntry& e = entries_.back();
-  if (e.deflated) {
-    deflate(Z_FINISH);
-    e.packed = sink_.written() - e.data;
+  if (e.deflated) deflate(Z_FINISH);
+  e.packed = sink_.written() - e.data;
+  if (!head.empty()) {
+    sink_.rewrite(e.data + (e.deflated ? 5 : 0), head);
+    const std::uint32_t front = crc32(0, head.data(), head.size());
+    e.crc = static_cast<std::uint32_t>(crc32_combine(front, e.crc, static_cast<z_off_t>(e.unpacked)));
+    e.unpacked += head.size();
   }
   if (sink_.can_rewrite()) {
     const std::string header = local_header(e, wide_, kFlags, 0);

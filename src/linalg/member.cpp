@@ -61,6 +61,10 @@ void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
   for (std::int64_t j = 0; j < columns; ++j) to[j] = conjugate(last[j]);
 }
 
+bool by_rank(const Member& m) {
+  return m.method == name(Method::svd) || m.method == name(Method::pinv) || m.method == name(Method::ridge);
+}
+
 template <class T>
 void explain(const Diagnosis::State& s, std::int64_t member, Member& m) {
   const Tensor a = matrix_of<T>(s, member);
@@ -76,11 +80,24 @@ void explain(const Diagnosis::State& s, std::int64_t member, Member& m) {
     std::string exact;
     const bool turned = lines.rows != columns;
     const std::int64_t count = turned ? columns : rows, each = turned ? rows : columns;
-    if (m.exactly_singular) exact = exactly_dependent_rows<T>(count, each, lines, kind, names);
+    if (m.exactly_singular || by_rank(m)) exact = exactly_dependent_rows<T>(count, each, lines, kind, names);
     return exact.empty() ? nearly_dependent_rows<T>(count, each, lines, tolerance, kind, names) : exact;
   };
-  m.dependent = relation(view, "row", hermitian ? s.names : std::vector<std::string>());
-  if (!hermitian) m.dependent_columns = relation(view.transposed(), "column", s.names);
+  if (rows <= columns) m.dependent = relation(view, "row", hermitian ? s.names : std::vector<std::string>());
+  if (!hermitian && columns <= rows) m.dependent_columns = relation(view.transposed(), "column", s.names);
+}
+
+// Each on a line of its own.
+std::string dependencies(const Member& m) {
+  std::string out;
+  for (const std::string* told : {&m.dependent, &m.dependent_columns}) {
+    if (told->empty()) continue;
+    std::string text = *told;
+    for (const std::string_view kind : {"row ", "column "})  // a label keeps its case
+      if (text.starts_with(kind)) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    out += "\n  " + text + ".";
+  }
+  return out;
 }
 
 std::string sentence(const Diagnosis::State& s, const Member& m) {
@@ -89,9 +106,7 @@ std::string sentence(const Diagnosis::State& s, const Member& m) {
   if (!std::isnan(m.digits)) out += say(" ", std::lround(std::floor(m.digits)), " digits.");
   if (!std::isnan(m.rcond)) out += say(" rcond ", few_digits(m.rcond), ".");
   if (!m.method.empty() && m.method != "none") out += say(" ", m.structure, ", by ", m.method, ".");
-  const bool by_rank =
-      m.method == name(Method::svd) || m.method == name(Method::pinv) || m.method == name(Method::ridge);
-  if (by_rank && !std::isnan(m.rank_gap)) {
+  if (by_rank(m) && !std::isnan(m.rank_gap)) {
     out += say(" rank ", m.rank, ", the next singular value is ",
                std::isinf(m.rank_gap) ? "0." : few_digits(m.rank_gap) + " times smaller.");
     if (m.rank_gap < 100) out += " Another rank is as plausible.";
@@ -99,7 +114,7 @@ std::string sentence(const Diagnosis::State& s, const Member& m) {
   if (!std::isnan(m.ridge))
     out += say(" λ = ", few_digits(m.ridge), "; effective degrees of freedom: ", few_digits(m.freedom), ".");
   if (m.certified) out += say(" Error proved below ", few_digits(m.forward_error), ".");
-  return out;
+  return out + dependencies(m);
 }
 
 }  // namespace
@@ -126,7 +141,7 @@ Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
     const bool complex = is_complex(state.matrix.dtype());
     if (deep || state.matrix.shape().back() <= kExamined)
       complex ? decompose<complex128>(state, member, m) : decompose<double>(state, member, m);
-    if (v.status == Status::singular)
+    if (v.status == Status::singular || (by_rank(m) && !std::isnan(m.rank_gap)))
       complex ? explain<complex128>(state, member, m) : explain<double>(state, member, m);
   }
   if (state.spectrum) state.spectrum(member, m);
@@ -154,14 +169,7 @@ std::string complaint(const Diagnosis::State& s, const Member& m) {
                " after scaling, and the corrections of the answer do not shrink. No digit of it can be vouched for.");
   out = say("is singular to working precision: rcond ", few_digits(m.rcond), " < ", few_digits(s.threshold));
   out += m.exactly_singular ? " (exactly singular)." : ".";
-  for (const std::string* told : {&m.dependent, &m.dependent_columns}) {
-    if (told->empty()) continue;
-    std::string text = *told;
-    for (const std::string_view kind : {"row ", "column "})  // a label keeps its case
-      if (text.starts_with(kind)) text[0] = static_cast<char>(text[0] - 'a' + 'A');
-    out += "\n  " + text + ".";
-  }
-  return out + " No digit of an answer would be right.";
+  return out + dependencies(m) + " No digit of an answer would be right.";
 }
 
 }  // namespace wp::linalg

@@ -72,7 +72,7 @@ class Frame {
 
 struct Refined {
   double error = 1;           // relative to the largest element, of the worst column
-  double backward_error = 0;  // of X as it came, componentwise (Oettli & Prager 1964)
+  double backward_error = 0;  // of X, componentwise (Oettli & Prager 1964)
 };
 
 // The size of element i where elements count with factors 2^weights; empty: all alike.
@@ -145,10 +145,7 @@ Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, 
   const auto quotient = [](double a, double b) { return b > 0 ? a / b : a > 0 ? 1.0 : 0.0; };
   Refined out;
   for (int round = 0; round < kRounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
-    residual(r.data(), round == 0 ? sizes.data() : nullptr);
-    for (std::int64_t e = 0; e < n * columns && round == 0; ++e)
-      if (const double size = static_cast<double>(sizes.data()[e]); size > 0)
-        out.backward_error = std::max(out.backward_error, size_of_number(r.data()[e]) / size);
+    residual(r.data(), nullptr);
     apply(kernels::MutableView<T>{r.data(), columns, 1});
     for (std::size_t c = 0; c < k; ++c) {
       if (!going[c]) continue;
@@ -169,6 +166,10 @@ Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, 
       going[c] = error[c] > 2 * u ? 1 : 0;
     }
   }
+  residual(r.data(), sizes.data());
+  for (std::int64_t e = 0; e < n * columns; ++e)
+    if (const double size = static_cast<double>(sizes.data()[e]); size > 0)
+      out.backward_error = std::max(out.backward_error, size_of_number(r.data()[e]) / size);
   // The last digit of the largest element comes back in every correction, and with its error in the others.
   for (std::size_t c = 0; c < k && !weights.empty(); ++c) {
     const Extents e = extents<T>(n, x, static_cast<std::int64_t>(c), weighed);

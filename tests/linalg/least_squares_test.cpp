@@ -170,6 +170,17 @@ TEST(Ridge, TheDiscrepancyPrincipleLeavesAResidualOfTheSizeOfTheNoise) {
   EXPECT_THROW(linalg::lstsq(A, B, {.ridge = "discrepancy"}), ArgumentError);
 }
 
+TEST(LeastSquares, OfLesserRankNamesTheColumnsThatDependOnEachOther) {
+  const Tensor a{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {2, 2, 2}}, b{1, 2, 3, 4};
+  const auto tall = linalg::diagnosed::lstsq(a, b);
+  EXPECT_EQ(tall.diagnosis[0].rank, 2);
+  EXPECT_EQ(tall.diagnosis[0].dependent_columns, "column 2 = −column 0 + 2 × column 1");
+  EXPECT_EQ(tall.diagnosis[0].dependent, "");  // rows of a tall matrix always depend on each other
+  EXPECT_NE(tall.diagnosis[0].message.find("\n  Column 2 = "), std::string::npos) << tall.diagnosis;
+  EXPECT_EQ(linalg::diagnosed::pinv(matrix_transpose(a)).diagnosis[0].dependent, "row 2 = −row 0 + 2 × row 1");
+  EXPECT_EQ(linalg::diagnosed::lstsq(a[{slice(0, 4), slice(0, 2)}], b).diagnosis[0].dependent_columns, "");
+}
+
 TEST(Ridge, TheAutomaticRuleDoesNotTakeNoiseForData) {
   std::mt19937 g(11);
   std::normal_distribution<double> normal;

@@ -220,6 +220,30 @@ TEST(LinalgProperty, SinglePrecisionIsRightTo1eMinus6AtEverySizeUpTo64AndConditi
   std::printf("worst error of f32 inverses %.1e, up to condition %.1e\n", worst, most);
 }
 
+TEST(LinalgProperty, TheBackwardErrorIsThatOfTheAnswerThatIsGiven) {
+  std::mt19937 g(29);
+  for (const double cond : {1e1, 1e6, 1e12}) {
+    const std::int64_t n = 40;
+    const std::vector<double> a = with_condition(n, cond, g), b = orthogonal(n, g);
+    const Tensor rhs = Tensor::from(std::vector<double>(b.begin(), b.begin() + n), {n});
+    const auto r = linalg::diagnosed::solve(Tensor::from(a, {n, n}), rhs, {.if_ill = "ignore", .refine = true});
+    const std::vector<double> x = r.value.to_vector<double>();
+    double worst = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      Rational rest(b[static_cast<std::size_t>(i)]), sizes = rest.size();
+      for (std::int64_t j = 0; j < n; ++j) {
+        const Rational term =
+            Rational(a[static_cast<std::size_t>(i * n + j)]) * Rational(x[static_cast<std::size_t>(j)]);
+        rest -= term;
+        sizes += term.size();
+      }
+      worst = std::max(worst, (rest.size() / sizes).value());
+    }
+    EXPECT_NEAR(r.diagnosis[0].backward_error, worst, 0.01 * worst) << "condition " << cond;
+    EXPECT_LE(worst, 2e-16);
+  }
+}
+
 TEST(LinalgProperty, WilkinsonsMatrixOfOrder60IsSolvedTo12Digits) {
   const std::int64_t n = 60;
   std::vector<double> a(static_cast<std::size_t>(n * n)), b(static_cast<std::size_t>(n), 1.0);

@@ -15,7 +15,7 @@ template <class S>
 template <class S>
 WP_PACK V invert_lanes(S n, V* a, V norm, V* x) {
   if constexpr (by_minors<S>) {
-    V rest[S::most * S::most], down, largest = V{};
+    V rest[S::most * S::most], down = V{} + 1.0, largest = V{};
     const bool moved = brought_near(n * n, norm, a, down);
     const M good = invert_by_minors(n, a, norm, x, rest);
     correct_inverse(n, rest, x);

@@ -138,7 +138,7 @@ template <class S>
 [[gnu::noinline]] M solve_by_minors(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
   V inverse[S::most * S::most], rest[S::most * S::most];
   LineSums before = column_sums(n, r.a);
-  V down;
+  V down = V{} + 1.0;
   const bool moved = brought_near(n * n, before.most, r.a, down);
   M good = invert_by_minors(n, r.a, before.most, inverse, rest);
   if (!refined) correct_inverse(n, rest, inverse);

@@ -89,6 +89,29 @@ def test_row_writers_leave_the_old_file_when_the_block_raises(tmp_path):
     assert np.array_equal(np.load(tmp_path / "a.npy"), np.vstack([A, A[:1]]))
 
 
+@pytest.mark.parametrize("compress", [False, True])
+def test_archives_written_row_by_row_are_read_by_numpy(tmp_path, compress):
+    rows = np.random.default_rng(3).standard_normal((5000, 7)).astype(np.float32)
+    with wp.RowWriter(tmp_path / "a.npz", compress=compress) as out:
+        for first in range(0, 5000, 999):
+            out.append(rows[first:first + 999])
+    with np.load(tmp_path / "a.npz") as archive:
+        assert archive.files == ["arr_0"]
+        assert np.array_equal(archive["arr_0"], rows)
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        assert archive.testzip() is None
+    assert np.array_equal(wp.load(tmp_path / "a.npz"), rows)
+    assert np.array_equal(np.concatenate([np.asarray(b) for b in wp.RowReader(tmp_path / "a.npz", block=777)]), rows)
+
+
+def test_safetensors_written_row_by_row_are_read_by_their_own_reader(tmp_path):
+    with wp.RowWriter(tmp_path / "a.safetensors", metadata={"made": "by rows"}) as out:
+        out.append(A[:1])
+        out.append(A)
+    assert np.array_equal(safetensors.numpy.load_file(tmp_path / "a.safetensors")["tensor"], np.vstack([A[:1], A]))
+    assert wp.load_metadata(tmp_path / "a.safetensors") == {"made": "by rows"}
+
+
 # ---- damage: an error that names file and reason, or what the reference reader makes of the same bytes -----------------------------
 def damages(data):
     for n in range(len(data)):

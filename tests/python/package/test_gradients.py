@@ -257,6 +257,23 @@ def test_memory_lent_out_by_dlpack_is_copied_or_checked_as_borrowed_memory_is():
                 tape.gradient(y, x)
 
 
+@pytest.mark.parametrize("n", (3, 200_000))
+def test_memory_lent_out_after_a_tape_kept_it_is_checked(n):
+    x, c = wp.ones(n), wp.full(n, 3.0)
+    with wp.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = wp.sum(x * x * c)
+    lent = [np.from_dlpack(x), np.from_dlpack(c[1:])]
+    assert tape.gradient(y, x)[0] == 6.0
+    for array in lent:
+        before = ctypes.string_at(array.ctypes.data, 8)
+        ctypes.memset(array.ctypes.data, 0, 8)
+        with pytest.raises(wp.GradientError, match="changed"):
+            tape.gradient(y, x)
+        ctypes.memmove(array.ctypes.data, before, 8)
+    assert tape.gradient(y, x)[0] == 6.0
+
+
 def test_assignment_is_differentiated():
     x = wp.asarray([1.0, 2.0, 3.0])
     with wp.GradientTape() as tape:
