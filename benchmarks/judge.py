@@ -40,7 +40,7 @@ def peer_call(name, op, dtype, shape):
     function = op.removeprefix("linalg.")
     if op in ("cholesky_factor", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"):
         x = (x + x.swapaxes(-1, -2)) / 2 + shape[-1] * np.eye(shape[-1], dtype=x.dtype)
-    if op.startswith("linalg.") and len(shape) > 2:
+    if len(shape) > 2 and (op.startswith("linalg.") or op == "matmul"):
         return small_matrices(name, function, x, y)
     if name == "numpy":
         if op.startswith("linalg."):
@@ -70,18 +70,20 @@ def peer_call(name, op, dtype, shape):
 
 
 def small_matrices(name, function, x, y):
-    """A function of a stack of matrices; solve and lstsq have one right-hand side per matrix."""
-    b = y[..., :1].copy()
-    sided = function in ("solve", "lstsq")
+    """A function of a stack of matrices; solve and lstsq have one right-hand side per matrix, matmul a matrix."""
+    b = y if function == "matmul" else y[..., :1].copy()
+    two = function in ("solve", "lstsq", "matmul")
     if name == "numpy":
         import numpy as np
-        f, more = getattr(np.linalg, function), (b,) if sided else ()
+        if function == "matmul":
+            return lambda: x @ b
+        f, more = getattr(np.linalg, function), (b,) if two else ()
         return lambda: f(x, *more)
     if name == "tensorflow":
         import tensorflow as tf
         a, b = tf.constant(x), tf.constant(b)
-        calls = {"solve": lambda: tf.linalg.solve(a, b), "svdvals": lambda: tf.linalg.svd(a, compute_uv=False),
-                 "eigvalsh": lambda: tf.linalg.eigvalsh(a),
+        calls = {"solve": lambda: tf.linalg.solve(a, b), "matmul": lambda: tf.linalg.matmul(a, b),
+                 "svdvals": lambda: tf.linalg.svd(a, compute_uv=False), "eigvalsh": lambda: tf.linalg.eigvalsh(a),
                  "lstsq": lambda: tf.linalg.lstsq(a, b)}  # by the normal equations, which lose half of the digits
         return calls.get(function) or (lambda f=getattr(tf.linalg, function): f(a))
     if name == "jax":
@@ -89,14 +91,15 @@ def small_matrices(name, function, x, y):
         jax.config.update("jax_enable_x64", True)
         import jax.numpy as jnp
         a, b = jnp.asarray(x), jnp.asarray(b)
-        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False), "lu": jax.lax.linalg.lu,
+        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False), "lu": jax.lax.linalg.lu, "matmul": jnp.matmul,
+                 "expm": jax.scipy.linalg.expm,
                  "lstsq": jax.vmap(lambda m, r: jnp.linalg.lstsq(m, r)[0])}.get(function) or getattr(jnp.linalg, function)
-        f, arguments = jax.jit(plain), (a, b) if sided else (a,)
+        f, arguments = jax.jit(plain), (a, b) if two else (a,)
         return lambda: jax.block_until_ready(f(*arguments))
     import torch
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     a, b = torch.from_numpy(x), torch.from_numpy(b)
-    f, more = getattr(torch.linalg, function), (b,) if sided else ()
+    f, more = torch.matrix_exp if function == "expm" else getattr(torch.linalg, function), (b,) if two else ()
     return lambda: f(a, *more)
 
 

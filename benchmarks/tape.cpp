@@ -74,6 +74,8 @@ std::optional<Work> tape_work(const std::string& name, wp::DType dtype, const wp
     return [mlp] { mlp->step(); };
   }
   const Tensor m = draw(dtype, shape, 1);
+  if (name == "tape.svdvals") return gradient_of(x, [](const Tensor& t) { return wp::sum(wp::linalg::svdvals(t)); });
+  if (name == "tape.inv") return gradient_of(x, [](const Tensor& t) { return wp::sum(wp::linalg::inv(t)); });
   if (name == "tape.svd_sum")
     return gradient_of(x, [](const Tensor& t) { return wp::sum(wp::linalg::svd(t, {.full_matrices = false}).S); });
   if (name == "tape.svd_loss") return gradient_of(x, [m](const Tensor& t) { return svd_loss(t, m); });

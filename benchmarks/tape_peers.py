@@ -22,6 +22,10 @@ def loss_of(library, op, a, b):
             for _ in range(250):
                 t = library.sin(library.tanh(t) * a) + b
             return t.sum()
+        if op == "tape.inv":
+            return library.linalg.inv(t).sum()
+        if op == "tape.svdvals":
+            return library.linalg.svdvals(t).sum()
         u, s, vh = library.linalg.svd(t, full_matrices=False)
         return s.sum() if op == "tape.svd_sum" else (a * ((u * (s * s)) @ vh)).sum()
     return loss
@@ -108,6 +112,10 @@ def tensorflow_call(op, dtype, shape):
             for _ in range(250):
                 t = tf.sin(tf.tanh(t) * a) + b
             return tf.reduce_sum(t)
+        if op == "tape.inv":
+            return tf.reduce_sum(tf.linalg.inv(t))
+        if op == "tape.svdvals":
+            return tf.reduce_sum(tf.linalg.svd(t, compute_uv=False))
         s, u, v = tf.linalg.svd(t, full_matrices=False)
         return tf.reduce_sum(s) if op == "tape.svd_sum" else tf.reduce_sum(a * tf.matmul(u * (s * s), v, adjoint_b=True))
     if op == "chain":

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "linalg/tensors.hpp"
 #include "ops/dispatch.hpp"
@@ -29,6 +30,57 @@ TEST(Out, TheResultStandsInTheGivenMemoryWithTheSameBits) {
   EXPECT_TRUE(same_bits(y, la::lstsq(a, b)));
   EXPECT_EQ(la::diagnosed::inv(a, {.out = &x}).value.node(), square);
   EXPECT_TRUE(same_bits(x, la::inv(a)));
+}
+
+// Lanes and the kernels of small products write where the caller says: nothing is copied behind them.
+TEST(Out, StacksOfSmallMatricesAreWrittenInPlace) {
+  using Call = std::function<Tensor(const Tensor&, Tensor*)>;
+  const std::vector<std::pair<const char*, Call>> calls = {
+      {"inv", [](const Tensor& m, Tensor* o) { return la::inv(m, {.out = o}); }},
+      {"solve", [](const Tensor& m, Tensor* o) { return la::solve(m, m * 2.0, {.out = o}); }},
+      {"cholesky", [](const Tensor& m, Tensor* o) { return la::cholesky(m, {.out = o}); }},
+      {"expm", [](const Tensor& m, Tensor* o) { return la::expm(m, {.out = o}); }},
+      {"matmul", [](const Tensor& m, Tensor* o) { return matmul(m, m, {.out = o}); }},
+      {"det", [](const Tensor& m, Tensor* o) { return la::det(m, {.out = o}); }},
+      {"svdvals", [](const Tensor& m, Tensor* o) { return la::svdvals(m, {.out = o}); }},
+      {"eigvalsh", [](const Tensor& m, Tensor* o) { return la::eigvalsh(m, {.out = o}); }}};
+  for (const DType d : {f32, f64})
+    for (const std::int64_t n : {2, 4, 8, 20}) {
+      const Tensor x = random::normal({40, n, n}, 3, 1000 * n);
+      const Tensor m = astype(matmul(x, matrix_transpose(x)) * 0.1 + eye(n), d);
+      for (const auto& [what, call] : calls) {
+        const Tensor fresh = call(m, nullptr);
+        Tensor given = zeros(fresh.shape(), {.dtype = d});
+        const char* const memory = given.node()->data;
+        EXPECT_EQ(call(m, &given).node(), given.node()) << what;
+        EXPECT_EQ(given.node()->data, memory) << what;
+        EXPECT_TRUE(same_bits(given, fresh)) << what << " " << n;
+        Tensor narrow = zeros({3}, {.dtype = d}), other = zeros(fresh.shape(), {.dtype = d == f32 ? f64 : f32});
+        EXPECT_THROW(call(m, &narrow), ShapeError) << what;
+        EXPECT_THROW(call(m, &other), DtypeError) << what;
+      }
+      Tensor own = astype(m, d) + 0.0;
+      EXPECT_THROW(matmul(own, m, {.out = &own}), ArgumentError);
+      EXPECT_THROW(matmul(m, own, {.out = &own}), ArgumentError);
+    }
+}
+
+// What a tape keeps is never written over; a fresh tensor may take a result that is recorded.
+TEST(Out, WhatATapeKeepsIsRefused) {
+  Tensor x = empty({2, 2}), y = empty({2, 2});
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor sum = wp::sum(la::inv(a, {.out = &x}));
+  const Tensor kept = x + 0.0;
+  try {
+    matmul(a, a, {.out = &x});
+    FAIL();
+  } catch (const ArgumentError& e) {
+    EXPECT_NE(std::string(e.what()).find("out shares its memory with a tape"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(same_bits(x, kept));
+  const Tensor inverse = la::inv(a), g = tape.gradient(sum, a);
+  EXPECT_TRUE(same_bits(g, -matmul(matmul(inverse, ones({2, 2})), inverse)));
 }
 
 TEST(Out, ADtypeThatIsComputedInAWiderOneIsWrittenToo) {

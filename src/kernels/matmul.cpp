@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "base/pool.hpp"
+#include "kernels/batched/product.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/scan.hpp"
+#include "kernels/walk.hpp"
 #include "simd/loop.hpp"
 
 namespace wp::kernels {
@@ -76,6 +78,37 @@ class Position {
   Dims index_;
 };
 
+// Small real members have kernels of their own, which take all members along an axis of the batch at once.
+bool is_small(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return (dtype == f32 || dtype == f64) && std::max({m, n, k}) <= batched::kLargest;
+}
+template <class T>
+bool small_products(const Product& p, const Dims& batch, const Stack& a, const Stack& b, T* c, std::int64_t grain) {
+  Dims shape = batch, in_a = a.batch, in_b = b.batch;
+  Dims* const strides[] = {&in_a, &in_b};
+  coalesce(shape, strides, 2);
+  std::int64_t along = 1, a_step = 0, b_step = 0, lines = 1;
+  if (!shape.empty()) {
+    along = shape.back(), a_step = in_a.back(), b_step = in_b.back();
+    shape.pop_back(), in_a.pop_back(), in_b.pop_back();
+  }
+  for (const std::int64_t d : shape) lines *= d;
+  std::atomic<bool> finite{true};
+  parallel_for(lines * along, grain, [&](std::int64_t begin, std::int64_t end) {
+    Position at(shape, in_a, in_b, begin / along);
+    for (std::int64_t from = begin; from < end; at.next()) {
+      const std::int64_t line = from / along, to = std::min(end, (line + 1) * along);
+      const batched::Source<T> left{reinterpret_cast<const T*>(a.data) + at.in_a, a_step, p.a_rows, p.a_columns},
+          right{reinterpret_cast<const T*>(b.data) + at.in_b, b_step, p.b_rows, p.b_columns};
+      if (!batched::product<T>(p.m, p.n, p.k, left, right, {from - line * along, to - line * along},
+                               c + line * along * p.m * p.n))
+        finite.store(false);
+      from = to;
+    }
+  });
+  return finite.load();
+}
+
 }  // namespace
 
 DType product_dtype(DType dtype) noexcept {
@@ -102,12 +135,17 @@ std::uint32_t matmul(DType dtype, const Dims& batch, std::int64_t m, std::int64_
     return 0;
   }
   const Product product{m, n, k, a.rows, a.columns, b.rows, b.columns, conjugate};
-  const One one_member = one_of(dtype);
   // Large members use threads inside; small ones are shared out. Either way a member is computed the same.
   constexpr double large = 64.0 * 64 * 64;
   const double work = static_cast<double>(each) * static_cast<double>(k);
   const bool inside = work >= large;
   const std::int64_t grain = inside ? members : std::max<std::int64_t>(1, static_cast<std::int64_t>(large / work));
+  if (is_small(dtype, m, n, k)) {
+    const bool finite = dtype == f32 ? small_products(product, batch, a, b, reinterpret_cast<float*>(c), grain)
+                                     : small_products(product, batch, a, b, reinterpret_cast<double*>(c), grain);
+    return finite ? 0 : simd::Status::nonfinite;
+  }
+  const One one_member = one_of(dtype);
   std::atomic<bool> bad{false};
   parallel_for(members, grain, [&](std::int64_t begin, std::int64_t end) {
     Position at(batch, a.batch, b.batch, begin);

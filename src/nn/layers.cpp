@@ -53,7 +53,7 @@ Tensor dense(Pass& pass, const Tensor& x, std::int64_t units, const DenseOptions
   if (units < 1)
     raise_at<ArgumentError>(where, "WP-ARG-001", "dense", say("units must be at least 1; got ", units, "."));
   const scope here(options.name);
-  Tensor y = matmul(x, pass.parameter("weights", {x.shape(-1), units}, or_else(options.weights, glorot)), where);
+  Tensor y = matmul(x, pass.parameter("weights", {x.shape(-1), units}, or_else(options.weights, glorot)), {}, where);
   if (options.bias) y = add(y, pass.parameter("bias", {units}, or_else(options.offsets, zero)), where);
   y = activation(options.activation, y, where);
   pass.see("output", y);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every ```cpp (or ```python) block of the documents; where a ```text block follows, it must be the output. The output of
 every examples/TOPIC/NAME.cpp (examples/python/NAME.py) must be NAME.txt beside it (WP_WRITE_GOLDEN=1 writes it); there "…"
-stands for anything within a line: times, process ids, addresses.
+stands for anything within a line: times, process ids, addresses. "Tested with arguments: …" in its code says with which it runs here.
 
 Files that an example writes with a name in its text ("x.svg") must be there: SVG must be well-formed XML with a line; pages must have
 such drawings, closed tags, and nothing that is loaded from elsewhere.
@@ -26,6 +26,12 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none
 HEAD = "#include <wellposed/wellposed.hpp>\n#include <iostream>\n"
 
 
+def arguments(body):
+    """Of an example that says so: a smaller problem than the one it is about."""
+    said = re.search(r"Tested with arguments: (.+)", body)
+    return said[1].split() if said else []
+
+
 def program(body):
     return body if "int main" in body else HEAD + "using namespace wp;\nint main() {\n" + body + "}\n"
 
@@ -40,14 +46,14 @@ def run_cpp(tree, build, body, folder, name):
                               cwd=folder, capture_output=True, text=True)
     if compiled.returncode:
         return None, "does not compile:\n" + compiled.stderr
-    done = subprocess.run([*(MPIRUN if spread else []), "./example"], cwd=folder, capture_output=True, text=True, env={**os.environ, **SAME})
+    done = subprocess.run([*(MPIRUN if spread else []), "./example", *arguments(body)], cwd=folder, capture_output=True, text=True, env={**os.environ, **SAME})
     return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode \
         else bad_drawings(body, folder) or bad_pages(body, folder)
 
 
 def run_python(tree, build, body, folder, name):
     (folder / name).write_text(body)
-    done = subprocess.run([sys.executable, name], cwd=folder, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, name, *arguments(body)], cwd=folder, capture_output=True, text=True,
                           env={**os.environ, **SAME, "PYTHONPATH": f"{build}/python"})
     return done.stdout, f"exits with {done.returncode}:\n{done.stderr}" if done.returncode else bad_pages(body, folder)
 

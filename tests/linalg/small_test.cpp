@@ -38,6 +38,14 @@ const std::vector<Function>& functions() {
        [](const Tensor& a) { return Tensors{solve(a, right_side(a.shape(-1), 1, a.dtype())).value}; }},
       {"solve with many right-hand sides", Want::any, true,
        [](const Tensor& a) { return Tensors{solve(a, eye(a.shape().back(), {.dtype = a.dtype()})).value}; }},
+      {"expm", Want::any, true, [](const Tensor& a) { return Tensors{expm(a).value}; }},
+      {"matmul", Want::any, false, [](const Tensor& a) { return Tensors{matmul(a, matrix_transpose(a))}; }},
+      {"matmul with one matrix", Want::any, false,
+       [](const Tensor& a) {
+         const std::int64_t n = a.shape().back();
+         const Tensor b = reshape(astype(arange(n * 3), a.dtype()), {n, 3});
+         return Tensors{matmul(a, b), matmul(a, b[{slice(), slice(1, 2)}])};
+       }},
       {"det", Want::any, true, [](const Tensor& a) { return Tensors{det(a).value}; }},
       {"slogdet", Want::any, true,
        [](const Tensor& a) {

@@ -18,10 +18,13 @@ namespace [[gnu::visibility("default")]] wp {
 // '->' and those of the result.
 Tensor einsum(std::string_view subscripts, const Tensors& operands, std::source_location where = std::source_location::current());
 
+struct MatmulOptions {
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
+};
 // The product of two matrices, or of stacks of them (leading axes broadcast); a 1-d argument is a row (x1) or a
 // column (x2). The bits of a result element depend on its row and its column only: not on threads, batch or layout.
 // Integers wrap around.
-Tensor matmul(const In& x1, const In& x2, std::source_location where = std::source_location::current());
+Tensor matmul(const In& x1, const In& x2, const MatmulOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct TensordotOptions {
   std::int64_t axes = 2;  // How many: the last ones of x1 with the first ones of x2, in order.
@@ -90,6 +93,7 @@ Tensor cross(const In& x1, const In& x2, const CrossOptions& options = {}, std::
 
 struct DetOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of floats.
 Tensor det(const In& x, const DetOptions& options = {}, std::source_location where = std::source_location::current());
@@ -143,14 +147,16 @@ struct EigvalshOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The eigenvalues of each symmetric or Hermitian matrix, rising.
 Tensor eigvalsh(const In& x, const EigvalshOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct ExpmOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
-// The exponential of each square matrix, by Padé approximation, scaling and squaring.
+// The exponential of each square matrix, by scaling and squaring of a Padé or Taylor approximation.
 Tensor expm(const In& x, const ExpmOptions& options = {}, std::source_location where = std::source_location::current());
 
 struct HouseholderProductOptions {
@@ -495,6 +501,7 @@ SvdResult svd(const In& x, const SvdOptions& options = {}, std::source_location 
 struct SvdvalsOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+  Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The singular values of each matrix, falling.
 Tensor svdvals(const In& x, const SvdvalsOptions& options = {}, std::source_location where = std::source_location::current());

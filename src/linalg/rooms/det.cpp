@@ -211,6 +211,7 @@ const Op op_linalg_det = measure({
     .doc =
         "The determinant of each square matrix; 0 only for a matrix that is proved singular, or below the range of "
         "floats.",
+    .takes_out = true,
     .vjp = vjp_det,
     .samples = [] { return samples(op_linalg_det); },
 });

@@ -173,6 +173,7 @@ const Op op_linalg_eigh = decomposition({
 const Op op_linalg_eigvalsh = decomposition({
     .name = "eigvalsh",
     .doc = "The eigenvalues of each symmetric or Hermitian matrix, rising.",
+    .takes_out = true,
     .vjp = vjp_eigvalsh,
     .saves_inputs = 1,
     .samples = [] { return samples(op_linalg_eigvalsh); },

@@ -1,9 +1,11 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/batched/exponential.hpp"
 #include "linalg/each.hpp"
 #include "linalg/exponential.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/small.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
 #include "wellposed/ops.hpp"
@@ -14,19 +16,73 @@ namespace {
 
 using namespace linalg;
 
+template <class T>
+void judge(const Dense<T>& a, const Exponential<T>& e, Verdict& v) {
+  if (a.n > 0) conclude(v, "exponential", e.error / Dense<T>::u, e.error, Dense<T>::u);
+  if (a.hermitian()) v.structure = Structure::symmetric;
+  if (!e.value.finite()) {  // beyond the range: a finding of its own
+    v.status = Status::ok;
+    v.digits = 0;
+  }
+}
+
+// What lanes leave in doubt, in f64.
+void run_careful(const Tensor& a, Verdicts& verdicts, const Tensor& out) {
+  const std::int64_t n = a.shape().back();
+  for_members(static_cast<std::int64_t>(verdicts.size()), n, [&](std::int64_t i) {
+    const Dense<double> m(n, n, {data_of<const double>(a) + i * n * n, n, 1});
+    double* const to = data_of<double>(out) + i * n * n;
+    Verdict& v = verdicts[static_cast<std::size_t>(i)];
+    if (m.finite()) {
+      const Exponential<double> e = exponential(m);
+      std::copy(e.value.data.begin(), e.value.data.end(), to);
+      judge(m, e, v);
+    } else {
+      v.status = Status::nonfinite_input;
+    }
+    if (v.status >= Status::singular) std::fill_n(to, n * n, std::numeric_limits<double>::quiet_NaN());
+  });
+}
+
+// Through lanes. The error of a good member is estimated when somebody asks for it.
+void run_small(Call& c, const Advice& advice) {
+  const Dims batch = batch_of(c.in[0]);
+  const std::int64_t n = c.in[0].shape().back(), members = count_of(batch);
+  const Tensor a = brought(c.in[0], c.key);
+  auto state = new_state(c, batch, {}, false);
+  state->threshold = 2 * std::numeric_limits<double>::epsilon();
+  const std::vector<std::int64_t> doubtful = with_real(c.key, [&]<class T>(T) {
+    const LaneStack<T> stack(a, batch);
+    return run_lanes(members, 2 * n, nullptr, [&](Range range, Marks marks) {
+      kernels::batched::exponential<T>(n, stack.source(), range, data_of<T>(c.out[0]), marks);
+    });
+  });
+  state->verdicts.share(static_cast<std::size_t>(members), {}, [a, batch, n](std::int64_t member, Verdict& v) {
+    const Tensor one = members_of(a, batch, {member}, f64);
+    const Dense<double> m(n, n, {data_of<const double>(one), n, 1});
+    judge(m, exponential(m), v);
+  });
+  if (!doubtful.empty()) {
+    const Tensor values = Tensor::adopt(detail::make_node(f64, {static_cast<std::int64_t>(doubtful.size()), n, n}));
+    Verdicts verdicts;
+    verdicts.resize(doubtful.size());
+    run_careful(members_of(a, batch, doubtful, f64), verdicts, values);
+    put_members(values, doubtful, n * n, c.out[0]);
+    state->verdicts.take(verdicts, doubtful);
+  }
+  settle(c, std::move(state), advice.policy, advice.text);
+}
+
 void forward(Call& c) {
   const Advice advice{policy_of(c, 0),
                       "Look at the matrix: its exponential is far more sensitive than its norm says."};
+  const std::int64_t n = c.in[0].shape().back();
+  if (fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n)) return run_small(c, advice);
   for_each_matrix(c, advice, []<class T>(Job<T>& job) {
     const Dense<T> a = job.matrix();
     const Exponential<T> e = exponential(a);
     job.put(e.value);
-    if (job.n > 0) conclude(job.verdict, "exponential", e.error / Dense<T>::u, e.error, Dense<T>::u);
-    if (a.hermitian()) job.verdict.structure = Structure::symmetric;
-    if (!e.value.finite()) {  // beyond the range: a finding of its own
-      job.verdict.status = Status::ok;
-      job.verdict.digits = 0;
-    }
+    judge(a, e, job.verdict);
   });
 }
 
@@ -78,10 +134,11 @@ std::vector<Sample> samples() {
 
 const Op op_linalg_expm = of_matrices({
     .name = "expm",
-    .doc = "The exponential of each square matrix, by Padé approximation, scaling and squaring.",
+    .doc = "The exponential of each square matrix, by scaling and squaring of a Padé or Taylor approximation.",
     .attrs = {policy_attr()},
     .infer = infer_square,
     .forward = forward,
+    .takes_out = true,
     .vjp = vjp,
     .jvp = jvp,
     .saves_inputs = 1,

@@ -68,9 +68,9 @@ Tensor einsum(std::string_view subscripts, const Tensors& operands, std::source_
   return call1(op_einsum, Inputs(in.data(), in.size()), attrs, Place(where));
 }
 
-Tensor matmul(const In& x1, const In& x2, std::source_location where) {
+Tensor matmul(const In& x1, const In& x2, const MatmulOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  return call1(op_matmul, Inputs(in), Attrs(), Place(where));
+  return call_into(op_matmul, Inputs(in), Attrs(), Place(where), options.out);
 }
 
 Tensor tensordot(const In& x1, const In& x2, const TensordotOptions& options, std::source_location where) {
@@ -125,7 +125,7 @@ Tensor cross(const In& x1, const In& x2, const CrossOptions& options, std::sourc
 Tensor det(const In& x, const DetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  return call1(op_linalg_det, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_det, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor diagonal(const In& x, const DiagonalOptions& options, std::source_location where) {
@@ -164,13 +164,13 @@ Tensor eigvals(const In& x, const EigvalsOptions& options, std::source_location 
 Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
-  return call1(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_eigvalsh, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor expm(const In& x, const ExpmOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  return call1(op_linalg_expm, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_expm, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor householder_product(const In& x, const In& tau, const HouseholderProductOptions& options, std::source_location where) {
@@ -393,7 +393,7 @@ SvdResult svd(const In& x, const SvdOptions& options, std::source_location where
 Tensor svdvals(const In& x, const SvdvalsOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
-  return call1(op_linalg_svdvals, Inputs(in), attrs, Place(where));
+  return call_into(op_linalg_svdvals, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor trace(const In& x, const TraceOptions& options, std::source_location where) {
@@ -447,7 +447,7 @@ Diagnosed<Tensor> covariance(const In& x, const CovarianceOptions& options, std:
 Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_det, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_det, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
@@ -482,14 +482,14 @@ Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options, std::sourc
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> expm(const In& x, const ExpmOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_expm, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_expm, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 
@@ -713,7 +713,7 @@ Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options, std::source_loc
 Diagnosed<Tensor> svdvals(const In& x, const SvdvalsOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_svdvals, Inputs(in), attrs, Place(where));
+  auto [out, diagnosis] = call_diagnosed(op_linalg_svdvals, Inputs(in), attrs, Place(where), options.out);
   return {std::move(out[0]), diagnosis};
 }
 }  // namespace diagnosed

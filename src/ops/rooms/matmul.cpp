@@ -134,6 +134,7 @@ const Op op_matmul = {
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
     .infer = infer,
     .forward = forward,
+    .takes_out = true,
     .flow = flow,
     .vjp = vjp,
     .jvp = jvp_multilinear,

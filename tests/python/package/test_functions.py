@@ -187,6 +187,26 @@ def test_out_is_written_in_place():
         wp.linalg.inv(a, out=wp.empty((2, 2)))
 
 
+@pytest.mark.parametrize("dtype", [wp.float32, wp.float64])
+def test_out_of_stacks_is_the_memory_that_was_given(dtype):
+    g = wp.random.Generator(1)
+    x = g.normal((50, 4, 4))
+    m = wp.astype(x @ x.mT + wp.eye(4), dtype)
+    calls = {"inv": lambda **o: wp.linalg.inv(m, **o), "solve": lambda **o: wp.linalg.solve(m, m, **o),
+             "cholesky": lambda **o: wp.linalg.cholesky(m, **o), "matmul": lambda **o: wp.matmul(m, m, **o),
+             "expm": lambda **o: wp.linalg.expm(m * 0.1, **o), "det": lambda **o: wp.linalg.det(m, **o),
+             "svdvals": lambda **o: wp.linalg.svdvals(m, **o), "eigvalsh": lambda **o: wp.linalg.eigvalsh(m, **o)}
+    for name, call in calls.items():
+        fresh = call()
+        out = wp.empty(fresh.shape, dtype=dtype)
+        assert call(out=out) is out, name
+        np.testing.assert_array_equal(np.asarray(out), np.asarray(fresh))
+        with pytest.raises(ValueError, match="out must have the shape"):
+            call(out=wp.empty((3,), dtype=dtype))
+    with pytest.raises(ValueError, match="out is an argument"):
+        wp.matmul(m, m, out=m)
+
+
 def test_copy_false_gives_the_tensor_itself():
     x = wp.asarray([1.0])
     assert wp.astype(x, wp.float64, copy=False) is x
