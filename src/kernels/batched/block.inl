@@ -156,6 +156,15 @@ WP_PACK void fetch_ahead(const T* data, std::int64_t bytes) {
   for (std::int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(from + at);
 }
 
+// `count` numbers of each member that will be written when the block is done: their lines are asked for before.
+template <class T>
+WP_PACK void fetch_to_write(int count, std::int64_t first, int have, T* to) {
+  constexpr std::int64_t kMost = 16384, kLine = 64;  // more would drive the block out of the nearest cache
+  const std::int64_t bytes = static_cast<std::int64_t>(sizeof(T)) * have * count;
+  const char* const from = reinterpret_cast<const char*>(to + first * count);
+  for (std::int64_t at = 0; bytes <= kMost && at < bytes; at += kLine) __builtin_prefetch(from + at, 1, 2);
+}
+
 // The m × n members first … first + have − 1; lanes beyond hold the last one again.
 template <class T>
 [[gnu::noinline]] void load(int m, int n, Source<T> a, std::int64_t first, int have, V* to) {

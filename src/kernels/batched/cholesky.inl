@@ -48,6 +48,7 @@ void cholesky(int n, Source<T> a, Reads reads, bool upper, Range range, T* to, M
   V *const m = room.take(n * n), *const turned = room.take(n * n);
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
+      fetch_to_write(n * n, first, have, to);
       load<T>(n, n, a, first, have, m);
       V rcond;
       M symmetric;

@@ -54,6 +54,7 @@ void inverse(int n, Source<T> a, Range range, T* to, Marks marks) {
   V *const m = room.take(n * n), *const x = room.take(n * n);
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
+      if (to) fetch_to_write(n * n, first, have, to);
       load<T>(n, n, a, first, have, m);
       V rcond, largest;
       M good = invert_block(size, m, x, rcond, largest);

@@ -1,5 +1,5 @@
 // Included once per instruction set: elimination with partial pivoting, every lane by its own pivots.
-#include "kernels/batched/block.inl"
+#include "kernels/batched/tiles.inl"
 
 inline constexpr double kUnitOfDouble = 0x1p-53, kNineDigits = 1e-9;
 
@@ -72,16 +72,20 @@ template <class R, class S>
 WP_PACK void take_pivot(R m, S n, int k, V* a, Elimination<R>& e) {
   const M pivot = pivot_of(m, n, k, a);
   e.pivots[k] = pivot;
-  steps<R>(
-      k + 1, m, WP_EACH(i) {
-        const M here = pivot == i;
-        if (!R::fixed && !any(here)) return;
-        const M old = e.order[k];
-        e.order[k] = here ? e.order[i] : old;
-        e.order[i] = here ? old : e.order[i];
-        each<S>(
-            0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
-      });
+  if constexpr (R::fixed) {
+    steps<R>(
+        k + 1, m, WP_EACH(i) {
+          const M here = pivot == i;
+          const M old = e.order[k];
+          e.order[k] = here ? e.order[i] : old;
+          e.order[i] = here ? old : e.order[i];
+          each<S>(
+              0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
+        });
+  } else {
+    exchange_rows(n, k, pivot, a);
+    exchange_rows(1, k, pivot, reinterpret_cast<V*>(e.order));
+  }
 }
 template <class R>
 WP_PACK void begin(R m, Elimination<R>& e) {
@@ -112,7 +116,66 @@ WP_PACK void eliminate(S n, V* a, Elimination<S>& e) {
       });
 }
 
+// The factors of column k, and what is left of the `count` columns behind it.
+template <int count>
+WP_PACK void eliminate_column(int n, int k, V inverse, Lines<V> a) {
+  V row[count + 1];
+  each<Fixed<3>>(
+      0, count, WP_EACH(j) { row[j] = a(k, k + 1 + j); });
+#pragma GCC unroll 1
+  for (int i = k + 1; i < n; ++i) {
+    V* const at = &a(i, k);
+    const V factor = at[0] * inverse;
+    at[0] = factor;
+    each<Fixed<3>>(
+        0, count, WP_EACH(j) { at[1 + j] = less(factor, row[j], at[1 + j]); });
+  }
+}
+// The same by tiles: some columns are eliminated, then the rest catches up with them.
+WP_PACK void eliminate(Sized n, V* a, Elimination<Sized>& e) {
+  begin(n, e);
+  const Lines<V> m{a, n};
+  const Lines<const V> known{a, n};
+  for (int first = 0; first < n; first += kTall) {
+    const int rows = std::min<int>(kTall, n - first), next = first + rows, rest = n - next;
+    for (int k = first; k < next; ++k) {
+      take_pivot(n, n, k, a, e);
+      const V inverse = 1.0 / m(k, k);
+      switch (next - k - 1) {
+        case 0: eliminate_column<0>(n, k, inverse, m); break;
+        case 1: eliminate_column<1>(n, k, inverse, m); break;
+        case 2: eliminate_column<2>(n, k, inverse, m); break;
+        default: eliminate_column<3>(n, k, inverse, m);
+      }
+      e.diagonal[k] = m(k, k);
+      m(k, k) = inverse;
+    }
+    if (rest == 0) break;
+    settle_rows<Triangle::lower>(rows, rest, 0, known, known, known.from(first, first), m.from(first, next));
+    for (int i = next; i < n; i += kTall)
+      settle_rows<Triangle::none>(std::min<int>(kTall, n - i), rest, rows, known.from(i, first),
+                                  known.from(first, next), known, m.from(i, next));
+  }
+  for (int k = 0; k < n; ++k) {
+    e.largest = larger(magnitude(e.diagonal[k]), e.largest);
+    for (int j = k + 1; j < n; ++j) e.largest = larger(magnitude(m(k, j)), e.largest);
+  }
+}
+
 // X ← U⁻¹ L⁻¹ X with `columns` columns.
+template <class C>
+WP_PACK void substitute(Sized n, C columns, const V* a, V* x) {
+  const Lines<const V> m{a, n}, known{x, columns};
+  const Lines<V> y{x, columns};
+  for (int i = 0; i < n; i += kTall)
+    settle_rows<Triangle::lower>(std::min<int>(kTall, n - i), columns, i, m.from(i, 0), known, m.from(i, i),
+                                 y.from(i, 0));
+  for (int i = (n - 1) / kTall * kTall; i >= 0; i -= kTall) {
+    const int rows = std::min<int>(kTall, n - i), next = i + rows;
+    settle_rows<Triangle::upper>(rows, columns, n - next, m.from(i, next), known.from(next, 0), m.from(i, i),
+                                 y.from(i, 0));
+  }
+}
 template <class S, class C>
 WP_PACK void substitute(S n, C columns, const V* a, V* x) {
   const auto subtract = WP_EACH2(i, k) {

@@ -54,6 +54,8 @@ void qr(int m, int n, Source<T> a, Range range, T* q, T* r, Marks marks) {
   V *const matrix = room.take(m * n), *const product = room.take(m * n), *const packed = room.take(m * n);
   const auto run = [&](auto rows, auto columns) __attribute__((always_inline)) {
     blocks(range, [&](std::int64_t first, int have) {
+      fetch_to_write(m * rank, first, have, q);
+      fetch_to_write(rank * n, first, have, r);
       load<T>(m, n, a, first, have, matrix);
       V up;
       const M good = qr_block(rows, columns, matrix, product, up);

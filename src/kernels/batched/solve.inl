@@ -41,14 +41,7 @@ WP_PACK LineSums row_sums(S n, const V* a) {
 template <class S>
 WP_PACK void permute(S n, int columns, const Elimination<S>& e, V* x) {
   steps<S>(
-      0, n, WP_EACH(k) {
-        steps<S>(
-            k + 1, n, WP_EACH(i) {
-              const M here = e.pivots[k] == i;
-              if (!S::fixed && !any(here)) return;
-              for (int c = 0; c < columns; ++c) exchange(here, x[k * columns + c], x[i * columns + c]);
-            });
-      });
+      0, n, WP_EACH(k) { exchange_rows(columns, k, e.pivots[k], x); });
 }
 
 // X += D, and the sum of the sizes of its elements. Where is that the last digit?

@@ -62,14 +62,8 @@ void run_small(Call& c, const Advice& advice) {
     const Dense<double> m(n, n, {data_of<const double>(one), n, 1});
     judge(m, exponential(m), v);
   });
-  if (!doubtful.empty()) {
-    const Tensor values = Tensor::adopt(detail::make_node(f64, {static_cast<std::int64_t>(doubtful.size()), n, n}));
-    Verdicts verdicts;
-    verdicts.resize(doubtful.size());
-    run_careful(members_of(a, batch, doubtful, f64), verdicts, values);
-    put_members(values, doubtful, n * n, c.out[0]);
-    state->verdicts.take(verdicts, doubtful);
-  }
+  redo(doubtful, {c.out[0]}, state->verdicts,
+       [&](const Tensors& to, Verdicts& own) { run_careful(members_of(a, batch, doubtful, f64), own, to[0]); });
   settle(c, std::move(state), advice.policy, advice.text);
 }
 
