@@ -69,6 +69,10 @@ std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, dou
 
 // Members of a range whose rank is not proved full by rcond = 1/(‖A‖₁‖A⁻¹‖₁) are in doubt: σ_n/σ₁ ≥ rcond/n.
 void doubt_rank(std::int64_t n, double rtol, Range range, Marks marks);
+// Whether that is sharp enough to leave few of them.
+inline bool rcond_tells_rank(std::int64_t n, double rtol, double atol) {
+  return atol <= 0 && static_cast<double>(n) * rtol <= 1e-5;
+}
 
 // Some members of a over a batch, one after the other, in `dtype`.
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype);

@@ -300,13 +300,16 @@ TEST(SmallStacks, RandomLeastSquaresDoNotTakeTheCarefulWay) {
       members.push_back(draw(s.m, s.n, Want::any, g));
       sides.push_back(draw(s.m, 1, Want::any, g));
     }
-    const Tensor a = stack_of(s.m, s.n, members, f64), b = stack_of(s.m, 1, sides, f64);
     const auto share = [&](const linalg::Diagnosis& d) {
       const auto methods = d.methods();
       return static_cast<double>(std::count(methods.begin(), methods.end(), "SVD")) / count;
     };
-    EXPECT_LE(share(linalg::diagnosed::lstsq(a, b).diagnosis), 0.002) << s.m << "x" << s.n;
-    EXPECT_LE(share(linalg::diagnosed::pinv(a).diagnosis), 0.002) << s.m << "x" << s.n;
+    // f32 has ranks in doubt sooner.
+    for (const auto& [dtype, most] : {std::pair{f64, 0.002}, std::pair{f32, 0.01}}) {
+      const Tensor a = stack_of(s.m, s.n, members, dtype), b = stack_of(s.m, 1, sides, dtype);
+      EXPECT_LE(share(linalg::diagnosed::lstsq(a, b).diagnosis), most) << s.m << "x" << s.n;
+      EXPECT_LE(share(linalg::diagnosed::pinv(a).diagnosis), most) << s.m << "x" << s.n;
+    }
   }
 }
 

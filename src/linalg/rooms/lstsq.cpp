@@ -156,7 +156,8 @@ template <class T>
 void run_small(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, const Factors* factors,
                Verdicts& verdicts, const Tensor& x) {
   const std::int64_t members = count_of(s.batch);
-  const bool refined = few(s.n, s.k), by_lu = s.m == s.n && refined && o.cutoff.atol <= 0;
+  const bool refined = few(s.n, s.k),
+             by_lu = s.m == s.n && refined && rcond_tells_rank(s.n, o.cutoff.rtol, o.cutoff.atol);
   const LaneStack<T> left(a, s.batch), right(b, s.batch);
   const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {members})) : Tensor();
   const std::vector<std::int64_t> doubtful =

@@ -92,7 +92,7 @@ template <class T>
 void run_small(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wanted& wanted,
                Verdicts& verdicts, const Tensor& x) {
   const auto [rtol, atol] = wanted.cutoff;
-  const bool refined = few(s.n, s.m), by_lu = s.m == s.n && atol <= 0;
+  const bool refined = few(s.n, s.m), by_lu = s.m == s.n && rcond_tells_rank(s.n, rtol, atol);
   const LaneStack<T> stack(a, s.batch);
   const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {s.members()})) : Tensor();
   std::vector<T> one(static_cast<std::size_t>(s.n * s.n), T(0));
