@@ -243,7 +243,7 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
     for (std::size_t i = first; i < first + k; ++i) {
       const double size = std::fabs(c.s[i]);
       small[i] = size > c.error[i] && v[i] != 0 && c.error[i] > half * size;
-      if (i + 1 == first + k || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
+      if (i + 1 == first + k || v[i] == v[i + 1] || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
       const double gap = std::fabs(c.s[i] - c.s[i + 1]), loss = std::max(c.error[i], c.error[i + 1]) / gap;
       if (loss * std::fabs(v[i] - v[i + 1]) > half * most) least_gap = std::min(least_gap, gap);
     }
