@@ -5,6 +5,7 @@
 #include <random>
 
 #include "ops/dispatch.hpp"
+#include "ops/lines.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -22,14 +23,20 @@ void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t l
 
 }  // namespace
 
+std::vector<double> doubles_of(const Tensor& t) {
+  const Tensor all = packed(t, f64);
+  const auto* const data = reinterpret_cast<const double*>(all.node()->data);
+  return {data, data + all.size()};
+}
+
 Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms) {
   const Unseen unseen;
   Clusters c;
   const double u = finfo(s.dtype()).eps / 2;
   const auto k = static_cast<std::size_t>(s.shape().back());
-  c.s = astype(s, f64).to_vector<double>();
+  c.s = doubles_of(s);
   const std::size_t members = k ? c.s.size() / k : 0;
-  const std::vector<double> off = bounds.to_vector<double>();
+  const std::vector<double> off = doubles_of(bounds);
   std::vector<double> w(c.s.size(), 0), near(members), tie(members);
   c.group.assign(c.s.size(), -1);
   c.at_zero.assign(c.s.size(), 0);
