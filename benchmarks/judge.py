@@ -70,9 +70,9 @@ def peer_call(name, op, dtype, shape):
 
 
 def small_matrices(name, function, x, y):
-    """A function of a stack of matrices; solve has one right-hand side per matrix, matmul a matrix."""
+    """A function of a stack of matrices; solve and lstsq have one right-hand side per matrix, matmul a matrix."""
     b = y if function == "matmul" else y[..., :1].copy()
-    two = function in ("solve", "matmul")
+    two = function in ("solve", "lstsq", "matmul")
     if name == "numpy":
         import numpy as np
         if function == "matmul":
@@ -82,16 +82,18 @@ def small_matrices(name, function, x, y):
     if name == "tensorflow":
         import tensorflow as tf
         a, b = tf.constant(x), tf.constant(b)
-        calls = {"solve": lambda: tf.linalg.solve(a, b), "matmul": lambda: tf.linalg.matmul(a, b), "svdvals": lambda: tf.linalg.svd(a, compute_uv=False),
-                 "eigvalsh": lambda: tf.linalg.eigvalsh(a)}
+        calls = {"solve": lambda: tf.linalg.solve(a, b), "matmul": lambda: tf.linalg.matmul(a, b),
+                 "svdvals": lambda: tf.linalg.svd(a, compute_uv=False), "eigvalsh": lambda: tf.linalg.eigvalsh(a),
+                 "lstsq": lambda: tf.linalg.lstsq(a, b)}  # by the normal equations, which lose half of the digits
         return calls.get(function) or (lambda f=getattr(tf.linalg, function): f(a))
     if name == "jax":
         import jax
         jax.config.update("jax_enable_x64", True)
         import jax.numpy as jnp
         a, b = jnp.asarray(x), jnp.asarray(b)
-        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False), "matmul": jnp.matmul,
-                 "expm": jax.scipy.linalg.expm}.get(function) or getattr(jnp.linalg, function)
+        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False), "lu": jax.lax.linalg.lu, "matmul": jnp.matmul,
+                 "expm": jax.scipy.linalg.expm,
+                 "lstsq": jax.vmap(lambda m, r: jnp.linalg.lstsq(m, r)[0])}.get(function) or getattr(jnp.linalg, function)
         f, arguments = jax.jit(plain), (a, b) if two else (a,)
         return lambda: jax.block_until_ready(f(*arguments))
     import torch

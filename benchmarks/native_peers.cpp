@@ -13,15 +13,17 @@
 #include <vector>
 
 extern "C" {
-#define WP_LAPACK(t, T)                                                                                       \
-  void t##getrf_(const int*, const int*, T*, const int*, int*, int*);                                         \
-  void t##getri_(const int*, T*, const int*, const int*, T*, const int*, int*);                               \
-  void t##gesv_(const int*, const int*, T*, const int*, int*, T*, const int*, int*);                          \
-  void t##potrf_(const char*, const int*, T*, const int*, int*);                                              \
-  void t##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                           \
-  void t##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);         \
-  void t##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, \
-                 const int*, int*, int*);                                                                     \
+#define WP_LAPACK(t, T)                                                                                          \
+  void t##getrf_(const int*, const int*, T*, const int*, int*, int*);                                            \
+  void t##getri_(const int*, T*, const int*, const int*, T*, const int*, int*);                                  \
+  void t##gesv_(const int*, const int*, T*, const int*, int*, T*, const int*, int*);                             \
+  void t##potrf_(const char*, const int*, T*, const int*, int*);                                                 \
+  void t##gels_(const char*, const int*, const int*, const int*, T*, const int*, T*, const int*, T*, const int*, \
+                int*);                                                                                           \
+  void t##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                              \
+  void t##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);            \
+  void t##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,    \
+                 const int*, int*, int*);                                                                        \
   void t##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*);
 WP_LAPACK(s, float)
 WP_LAPACK(d, double)
@@ -59,6 +61,20 @@ Run eigen(const std::string& op, Stack<T>& s) {
     return each([](auto& a, auto&, auto&, auto& w, const T* b) {
       w = a.partialPivLu().solve(Eigen::Map<const Vector>(b, a.rows()));
     });
+  if (op == "lstsq")
+    return each([](auto& a, auto&, auto&, auto& w, const T* b) {
+      w = a.colPivHouseholderQr().solve(Eigen::Map<const Vector>(b, a.rows()));
+    });
+  if (op == "pinv")
+    return each(
+        [](auto& a, auto& x, auto&, auto&, const T*) { x = a.completeOrthogonalDecomposition().pseudoInverse(); });
+  if (op == "lu")
+    return each([](auto& a, auto& x, auto& y, auto& w, const T*) {
+      const Eigen::PartialPivLU<Matrix> lu(a);
+      x = lu.matrixLU().template triangularView<Eigen::UnitLower>();
+      y = lu.matrixLU().template triangularView<Eigen::Upper>();
+      w = lu.permutationP().indices().template cast<T>();
+    });
   if (op == "det") return each([](auto& a, auto&, auto&, auto& w, const T*) { w[0] = a.determinant(); });
   if (op == "cholesky") return each([](auto& a, auto& x, auto&, auto&, const T*) { x = a.llt().matrixL(); });
   if (op == "qr")
@@ -93,7 +109,7 @@ Run eigen(const std::string& op, Stack<T>& s) {
     if constexpr (std::is_same_v<T, float>) return s##name##_; \
     else return d##name##_;                                    \
   }
-WP_PICK(getrf) WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
+WP_PICK(gels) WP_PICK(getrf) WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PICK(orgqr) WP_PICK(gesdd) WP_PICK(syevd)
 // clang-format on
 #undef WP_PICK
 
@@ -115,6 +131,19 @@ WP_PICK(getrf) WP_PICK(getri) WP_PICK(gesv) WP_PICK(potrf) WP_PICK(geqrf) WP_PIC
       } else if (op == "solve") {
         std::copy_n(s.b.data() + i * n, n, w);
         gesv<T>()(&n, &one, x, &n, pivots.data(), w, &n, &info);
+      } else if (op == "lstsq") {
+        std::copy_n(s.b.data() + i * n, n, w);
+        gels<T>()("T", &n, &n, &one, x, &n, w, &n, work.data(), &length, &info);
+      } else if (op == "lu") {
+        getrf<T>()(&n, &n, x, &n, pivots.data(), &info);
+      } else if (op == "pinv") {  // V Σ⁻¹ Uᵀ
+        std::copy_n(x, n * n, copy.data());
+        gesdd<T>()("A", &n, &n, copy.data(), &n, w, x, &n, y, &n, work.data(), &length, pivots.data(), &info);
+        using Matrix = Eigen::Map<Eigen::Matrix<T, -1, -1>>;
+        const Matrix left(x, n, n), right(y, n, n);
+        const Eigen::Map<const Eigen::Matrix<T, -1, 1>> sigma(w, n);
+        Matrix(copy.data(), n, n) = left * sigma.cwiseInverse().asDiagonal() * right;
+        std::copy_n(copy.data(), n * n, x);
       } else if (op == "det") {
         getrf<T>()(&n, &n, x, &n, pivots.data(), &info);
         w[0] = 1;

@@ -154,7 +154,8 @@ std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::
   const std::size_t count = op->params.size();
   wp::Dims right = shape;  // one right-hand side per matrix
   right.back() = 1;
-  const wp::Tensor b = op->name != "solve" ? y : operand(dtype, shape.size() > 2 ? right : wp::Dims{shape.back()}, 3);
+  const bool one_side = op->name == "solve" || op->name == "lstsq";
+  const wp::Tensor b = one_side ? operand(dtype, shape.size() > 2 ? right : wp::Dims{shape[shape.size() - 2]}, 3) : y;
   return [x, b, op, attrs, count] {
     const wp::Tensor* const in[] = {&x, &b};
     (void)wp::call(*op, wp::Inputs(in, count), attrs, {});

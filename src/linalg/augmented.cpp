@@ -69,7 +69,8 @@ Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T
       own_(std::max<std::int64_t>(rows * columns, 1)),
       adjoint_(std::max<std::int64_t>(rows * columns, 1)),
       u_(wide_ ? svd.vh().transposed().conjugated() : svd.u()),
-      vh_(wide_ ? svd.u().transposed().conjugated() : svd.vh()) {
+      vh_(wide_ ? svd.u().transposed().conjugated() : svd.vh()),
+      sigma_(svd.scaled_sigma()) {
   const std::vector<int> same(static_cast<std::size_t>(m_), exponent_), none(static_cast<std::size_t>(n_), 0);
   kernels::scale<T, T>(m_, n_, wide_ ? a.transposed() : a, same.data(), none.data(), own_.data());
   for (std::int64_t i = 0; i < m_; ++i)
@@ -78,7 +79,6 @@ Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T
       adjoint_.data()[j * m_ + i] = wide_ ? v : conjugate(v);
       if (wide_) v = conjugate(v);
     }
-  for (const double s : svd.sigma()) sigma_.push_back(std::ldexp(s, exponent_));
 }
 
 // c − p is kept as a sum of two numbers: nothing is rounded before it meets M q.

@@ -74,6 +74,12 @@ struct MatrixSizes {
   std::int64_t members() const { return count_of(batch); }
   std::int64_t longest() const { return std::max(m, n); }
   Dims with(std::initializer_list<std::int64_t> more) const;
+  // A stack of some members.
+  MatrixSizes of(const std::vector<std::int64_t>& which) const {
+    MatrixSizes out = *this;
+    out.batch = {static_cast<std::int64_t>(which.size())};
+    return out;
+  }
 };
 // Every element of argument 0's member: whether there is an answer rests on all.
 void flow_matrices(const FlowQuery& q, Visit visit);

@@ -105,7 +105,7 @@ Tensor kept_values(const Dims& batch, const Verdicts& verdicts) {
   auto* const to = reinterpret_cast<std::int64_t*>(out.node()->data);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     to[2 * i] = 0;
-    to[2 * i + 1] = std::max<std::int64_t>(verdicts[i].kept, 0);
+    to[2 * i + 1] = std::max<std::int64_t>(verdicts.kept(i), 0);
   }
   return out;
 }

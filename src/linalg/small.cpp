@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 
 #include "kernels/cholesky.hpp"
 #include "linalg/judgement.hpp"
+#include "linalg/members.hpp"
+#include "linalg/spectral.hpp"
 #include "linalg/system.hpp"
 #include "ops/lines.hpp"
 #include "ops/products.hpp"
@@ -68,6 +69,12 @@ std::vector<std::int64_t> marked(const std::uint8_t* marks, std::int64_t members
   return out;
 }
 
+void doubt_rank(std::int64_t n, double rtol, Range range, Marks marks) {
+  const double least = (1 + 0x1p-20) * static_cast<double>(n) * rtol;
+  for (std::int64_t i = range.begin; i < range.end; ++i)
+    if (!(marks.rcond[i] > least)) marks.redo[i] = 1;
+}
+
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype) {
   const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
   Tensor out = Tensor::adopt(detail::make_node(dtype, {static_cast<std::int64_t>(which.size()), m, n}));
@@ -85,49 +92,55 @@ Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int
   return out;
 }
 
-void put_members(const Tensor& from, const std::vector<std::int64_t>& which, std::int64_t each, const Tensor& to) {
-  with_real(to.dtype(), [&]<class To>(To) {
-    const double* at = data_of<const double>(from);
-    for (const std::int64_t i : which)
-      for (std::int64_t e = 0; e < each; ++e) data_of<To>(to)[i * each + e] = static_cast<To>(*at++);
-  });
+namespace {
+
+// `each` numbers per member of `from` to their places in `to`.
+template <class From, class To>
+void put_members(const From* from, const std::vector<std::int64_t>& which, std::int64_t each, To* to) {
+  for (const std::int64_t i : which)
+    for (std::int64_t e = 0; e < each; ++e) to[i * each + e] = static_cast<To>(*from++);
+}
+
+}  // namespace
+
+void redo(const std::vector<std::int64_t>& doubtful, const Tensors& outputs, Verdicts& all, const Careful& careful) {
+  if (doubtful.empty()) return;
+  const auto count = static_cast<std::int64_t>(doubtful.size()), members = static_cast<std::int64_t>(all.size());
+  Tensors answers(outputs.size());
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (const Tensor& to = outputs[k]; to.defined())
+      answers[k] = Tensor::adopt(detail::make_node(to.dtype() == i64 ? i64 : f64, {count, to.size() / members}));
+  Verdicts verdicts;
+  verdicts.resize(doubtful.size());
+  careful(answers, verdicts);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Tensor &from = answers[k], &to = outputs[k];
+    if (!to.defined()) continue;
+    const std::int64_t each = to.size() / members;
+    if (to.dtype() == i64)
+      put_members(data_of<const std::int64_t>(from), doubtful, each, data_of<std::int64_t>(to));
+    else
+      with_real(to.dtype(),
+                [&]<class To>(To) { put_members(data_of<const double>(from), doubtful, each, data_of<To>(to)); });
+  }
+  all.take(verdicts, doubtful);
 }
 
 namespace {
 
-// rcond of every member, made when first asked for.
-class Conditions {
- public:
-  Conditions(Tensor a, Dims batch, Tensor known)
-      : a_(std::move(a)), batch_(std::move(batch)), rcond_(std::move(known)) {}
-  double operator[](std::int64_t member) const {
-    std::call_once(once_, [&] {
-      if (!rcond_.defined()) compute();
-    });
-    return data_of<const double>(rcond_)[member];
-  }
-  const Tensor& matrix() const { return a_; }
-  const Dims& batch() const { return batch_; }
-
- private:
-  void compute() const {
-    const std::int64_t members = count_of(batch_), n = a_.shape().back();
-    rcond_ = Tensor::adopt(detail::make_node(f64, {members}));
-    with_real(a_.dtype(), [&]<class T>(T) {
-      const LaneStack<T> stack(a_, batch_);
-      run_lanes(members, n, data_of<double>(rcond_),
-                [&](Range range, Marks marks) { kernels::batched::condition<T>(n, stack.source(), range, marks); });
-    });
-  }
-  const Tensor a_;
-  const Dims batch_;
-  mutable std::once_flag once_;
-  mutable Tensor rcond_;
-};
+// 1/(‖A‖₁‖A⁻¹‖₁).
+void inverse_conditions(const Tensor& a, const Dims& batch, double* rcond) {
+  const std::int64_t n = a.shape().back();
+  with_real(a.dtype(), [&]<class T>(T) {
+    const LaneStack<T> stack(a, batch);
+    run_lanes(count_of(batch), n, rcond,
+              [&](Range range, Marks marks) { kernels::batched::condition<T>(n, stack.source(), range, marks); });
+  });
+}
 
 // With Cholesky's word on whether a symmetric matrix is positive definite.
 Structure member_structure(const Conditions& c, std::int64_t member) {
-  const Tensor one = members_of(c.matrix(), c.batch(), {member}, f64);
+  const Tensor one = c.matrix(member);
   const std::int64_t n = one.shape().back();
   auto* const m = data_of<double>(one);
   const Structure s = structure_of<double>(n, m);
@@ -136,8 +149,37 @@ Structure member_structure(const Conditions& c, std::int64_t member) {
 
 }  // namespace
 
+double Conditions::operator[](std::int64_t member) const {
+  std::call_once(once_, [&] {
+    if (rcond_.defined()) return;
+    rcond_ = Tensor::adopt(detail::make_node(f64, {count_of(batch_)}));
+    measure_(a_, batch_, data_of<double>(rcond_));
+  });
+  return data_of<const double>(rcond_)[member];
+}
+
+void spectral_conditions(const Tensor& a, const Dims& batch, double* rcond) {
+  const MatrixSizes s(a);
+  const std::int64_t members = count_of(batch);
+  with_real(a.dtype(), [&]<class T>(T) {
+    const LaneStack<T> stack(a, batch);
+    kernels::Buffer<T> values(members * s.k);
+    const std::vector<std::int64_t> doubtful =
+        run_lanes(members, s.longest(), nullptr, [&](Range range, Marks marks) {
+          kernels::batched::svd<T>(s.m, s.n, stack.source(), range, nullptr, values.data(), nullptr, marks);
+        });
+    for (std::int64_t i = 0; i < members; ++i)
+      rcond[i] = static_cast<double>(values.data()[(i + 1) * s.k - 1]) / static_cast<double>(values.data()[i * s.k]);
+    for (const std::int64_t i : doubtful) {
+      const Tensor one = members_of(a, batch, {i}, f64);
+      const Spectral<double> svd(s.m, s.n, {data_of<const double>(one), s.n, 1}, Parts::values);
+      rcond[i] = svd.status() == Status::ok ? svd.rcond(s.k) : Member::unknown;
+    }
+  });
+}
+
 Verdicts::Detail system_detail(const Tensor& a, const Dims& batch, const Tensor& rcond, double factor) {
-  const auto known = std::make_shared<const Conditions>(a, batch, rcond);
+  const auto known = std::make_shared<const Conditions>(a, batch, inverse_conditions, rcond);
   return [known, factor](std::int64_t member, Verdict& v) {
     v.rcond = (*known)[member];
     v.structure = member_structure(*known, member);

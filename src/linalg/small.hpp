@@ -2,6 +2,8 @@
 // careful way, as a stack of its own.
 #pragma once
 #include <cstring>
+#include <functional>
+#include <mutex>
 #include <vector>
 
 #include "base/pool.hpp"
@@ -30,9 +32,10 @@ template <class F>
 decltype(auto) with_real(DType dtype, F&& f) {
   return dtype == f32 ? f(float{}) : f(double{});
 }
+// Null: there is no such tensor.
 template <class T>
 T* data_of(const Tensor& t) {
-  return reinterpret_cast<T*>(t.node()->data);
+  return t.defined() ? reinterpret_cast<T*>(t.node()->data) : nullptr;
 }
 
 // The members of a over a batch that it broadcasts to, at equal distances: in place, or in a copy.
@@ -64,10 +67,36 @@ std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, dou
   return marked(redo.data(), members, 1);
 }
 
+// Members of a range whose rank is not proved full by rcond = 1/(‖A‖₁‖A⁻¹‖₁) are in doubt: σ_n/σ₁ ≥ rcond/n.
+void doubt_rank(std::int64_t n, double rtol, Range range, Marks marks);
+
 // Some members of a over a batch, one after the other, in `dtype`.
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype);
-// And back: `each` numbers per member of `from` (f64) to their places in `to` (f32 or f64).
-void put_members(const Tensor& from, const std::vector<std::int64_t>& which, std::int64_t each, const Tensor& to);
+
+// The members in doubt the careful way, as a stack of their own: careful(answers, verdicts) gives one after the other
+// what goes to their places in `outputs` and `all`. Answers are in f64 (in i64 those of an i64 output); undefined
+// outputs are not asked for.
+using Careful = std::function<void(const Tensors& answers, Verdicts& verdicts)>;
+void redo(const std::vector<std::int64_t>& doubtful, const Tensors& outputs, Verdicts& all, const Careful& careful);
+
+// rcond of every member of a stack, made when first asked for.
+class Conditions {
+ public:
+  using Measure = void(const Tensor& a, const Dims& batch, double* rcond);
+  Conditions(Tensor a, Dims batch, Measure* measure, Tensor known = {})
+      : a_(std::move(a)), batch_(std::move(batch)), measure_(measure), rcond_(std::move(known)) {}
+  double operator[](std::int64_t member) const;
+  Tensor matrix(std::int64_t member) const { return members_of(a_, batch_, {member}, f64); }
+
+ private:
+  const Tensor a_;
+  const Dims batch_;
+  Measure* const measure_;
+  mutable std::once_flag once_;
+  mutable Tensor rcond_;
+};
+// The least over the largest singular value.
+void spectral_conditions(const Tensor& a, const Dims& batch, double* rcond);
 
 // What can be said of a member that went through lanes as a linear system: rcond, structure, errors. `rcond`: of all
 // members, or undefined: computed when first asked for. `factor`: how many times u/rcond the error is; 0: u alone.

@@ -201,18 +201,16 @@ void run_small(const Problem& p, const Options& o, const Factors* factors, const
   }
   state.verdicts.share(static_cast<std::size_t>(members), common,
                        system_detail(p.a, p.batch, rcond, refined ? 0 : 1));
-  if (doubtful.empty()) return;
-  const auto count = static_cast<std::int64_t>(doubtful.size());
-  Problem rest = p;
-  rest.a = factors ? brought(p.a, f64) : members_of(p.a, p.batch, doubtful, f64);
-  if (!inverse) rest.b = factors ? brought(p.b, f64) : members_of(p.b, p.batch, doubtful, f64);
-  if (!factors) rest.batch = {count};
-  const Tensor answers = Tensor::adopt(detail::make_node(f64, {count, p.n, p.k}));
-  Verdicts verdicts;
-  verdicts.resize(doubtful.size());
-  run<double>(rest, o, factors, data_of<double>(answers), verdicts, factors ? doubtful : std::vector<std::int64_t>());
-  put_members(answers, doubtful, p.n * p.k, y);
-  state.verdicts.take(verdicts, doubtful);
+  redo(doubtful, {y}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
+    const auto stack = [&](const Tensor& t) {
+      return factors ? brought(t, f64) : members_of(t, p.batch, doubtful, f64);
+    };
+    Problem rest = p;
+    rest.a = stack(p.a);
+    if (!inverse) rest.b = stack(p.b);
+    if (!factors) rest.batch = {static_cast<std::int64_t>(doubtful.size())};
+    run<double>(rest, o, factors, data_of<double>(to[0]), verdicts, factors ? doubtful : std::vector<std::int64_t>());
+  });
 }
 
 // For the derivative, where members were not solved as they are: how (0 plainly, 1 by a pseudo-inverse, 2 with a

@@ -41,7 +41,8 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
   converged_ = (high ? lapack::svd_by<T>(lapack::SvdMethod::jacobi, vectors, n, m, copy.data(), n, sigma.data(), left,
                                          n, right, ld)
                      : lapack::svd<T>(vectors, n, m, copy.data(), n, sigma.data(), left, n, right, ld)) == 0;
-  for (const Real s : sigma) sigma_.push_back(std::ldexp(static_cast<double>(s), -e));
+  scaled_.assign(sigma.begin(), sigma.end());
+  for (const double s : scaled_) sigma_.push_back(std::ldexp(s, -e));
 }
 
 template <class T>

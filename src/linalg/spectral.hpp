@@ -1,5 +1,7 @@
 // Answers from a singular value decomposition: pseudo-inverse, least squares, Tikhonov regularisation.
 #pragma once
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -28,11 +30,16 @@ class Spectral {
     return !finite_ ? Status::nonfinite_input : !converged_ ? Status::not_converged : Status::ok;
   }
   const std::vector<double>& sigma() const noexcept { return sigma_; }
-  double largest() const noexcept { return sigma_.empty() ? 0 : sigma_[0]; }
+  // Those of the matrix as it was scaled, by 2^kernels::prescale_exponent: with all their digits where σ is denormal.
+  const std::vector<double>& scaled_sigma() const noexcept { return scaled_; }
+  // At most the largest number: limits that are made of it must be some, where σ₁ is beyond.
+  double largest() const noexcept {
+    return sigma_.empty() ? 0 : std::min(sigma_[0], std::numeric_limits<double>::max());
+  }
   std::int64_t rank(double threshold) const;
   // σ_rank/σ₁; 1 if the rank is 0.
   double rcond(std::int64_t rank) const {
-    return rank > 0 ? sigma_[static_cast<std::size_t>(rank - 1)] / sigma_[0] : 1;
+    return rank > 0 ? scaled_[static_cast<std::size_t>(rank - 1)] / scaled_[0] : 1;
   }
   kernels::View<T> u() const { return {u_.data(), u_columns_, 1}; }
   kernels::View<T> vh() const { return {vh_.data(), n_, 1}; }
@@ -54,7 +61,7 @@ class Spectral {
  private:
   std::int64_t m_, n_, k_, u_columns_ = 0;
   bool finite_ = true, converged_ = true;
-  std::vector<double> sigma_;
+  std::vector<double> sigma_, scaled_;
   std::vector<T> u_, vh_;
 };
 

@@ -29,10 +29,10 @@ Verdict Verdicts::operator[](std::size_t i) const {
   return v;
 }
 
-Status Verdicts::status(std::size_t i) const {
-  if (!shared()) return own_[i].status;
+const Verdict& Verdicts::known(std::size_t i) const {
+  if (!shared()) return own_[i];
   const auto at = others_.find(i);
-  return at == others_.end() ? common_.status : at->second.status;
+  return at == others_.end() ? common_ : at->second;
 }
 
 }  // namespace wp::linalg

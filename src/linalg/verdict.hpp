@@ -50,7 +50,9 @@ class Verdicts {
 
   Verdict& operator[](std::size_t i);  // becomes its own
   Verdict operator[](std::size_t i) const;
-  Status status(std::size_t i) const;
+  // Without what would have to be found out.
+  Status status(std::size_t i) const { return known(i).status; }
+  std::int64_t kept(std::size_t i) const { return known(i).kept; }
   // f(member, verdict) for members with a verdict of their own, in order.
   template <class F>
   void each_own(F&& f) const {
@@ -72,6 +74,8 @@ class Verdicts {
   double least_error = 0;
 
  private:
+  const Verdict& known(std::size_t i) const;
+
   std::size_t size_ = 0;
   std::vector<Verdict> own_;  // of all, or of none
   std::map<std::size_t, Verdict> others_;

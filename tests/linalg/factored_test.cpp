@@ -138,27 +138,30 @@ TEST(Factored, ABadMemberRaisesWhatSolveRaises) {
 }
 
 TEST(Factored, EveryMatrixIsDecomposedOnce) {
-  const Tensor a = random({4, 8, 8}, f64);
+  const Tensor a = random({4, 40, 40}, f64);
   const la::Factored f = la::factored(a);
   EXPECT_EQ(f.decompositions(), 4);
   for (int i = 0; i < 5; ++i) {
-    f.solve(random({8}, f64, i));
-    f.solve(random({3, 1, 8, 2}, f64, i));  // broadcasts: still the same four
-    f.solve(random({8}, f64, i), {.adjoint = true});
+    f.solve(random({40}, f64, i));
+    f.solve(random({3, 1, 40, 2}, f64, i));  // broadcasts: still the same four
+    f.solve(random({40}, f64, i), {.adjoint = true});
     f.inv();
     f.det();
     f.slogdet();
   }
   EXPECT_EQ(f.decompositions(), 4);
-  for (int i = 0; i < 3; ++i) f.solve(random({8}, c128, i));  // complex arithmetic needs complex factors
+  for (int i = 0; i < 3; ++i) f.solve(random({40}, c128, i));  // complex arithmetic needs complex factors
   EXPECT_EQ(f.decompositions(), 8);
-  for (int i = 0; i < 3; ++i) f.lstsq(random({8}, f64, i)), f.pinv();
+  for (int i = 0; i < 3; ++i) f.lstsq(random({40}, f64, i)), f.pinv();
   EXPECT_EQ(f.decompositions(), 16) << "singular values, and the same after columns were brought together";
-  const la::Factored tall = la::factored(random({9, 4}, f64));
-  tall.solve(random({9}, f64));
-  tall.lstsq(random({9, 2}, f64));
+  const la::Factored tall = la::factored(random({40, 4}, f64));
+  tall.solve(random({40}, f64));
+  tall.lstsq(random({40, 2}, f64));
   tall.inv();
   EXPECT_EQ(tall.decompositions(), 2);
+  const la::Factored small = la::factored(random({4, 8, 8}, f64));
+  small.lstsq(random({8}, f64)), small.pinv();
+  EXPECT_EQ(small.decompositions(), 4) << "through lanes, without singular values";
   const la::Factored bad = la::factored({{1, 2}, {2, 4}}, {.if_ill = "pinv"});
   for (int i = 0; i < 3; ++i) bad.solve(random({2}, f64, i));
   EXPECT_EQ(bad.decompositions(), 2) << "LU, and singular values for the pseudo-inverse";
@@ -169,9 +172,12 @@ TEST(Factored, AMatrixThatChangesAfterwardsChangesNothing) {
   const Tensor a = Tensor::borrow(memory.data(), f64, {2, 2}), b = {1.0, 2.0};
   const la::Factored f = la::factored(a);
   const Tensor x = f.solve(b), inverse = f.inv();
+  const Tensor least = f.lstsq(b), pseudo = f.pinv();
   memory = {0, 0, 0, 0};
   EXPECT_TRUE(same_bits(f.solve(b), x));
   EXPECT_TRUE(same_bits(f.inv(), inverse));
+  EXPECT_TRUE(same_bits(f.lstsq(b), least));
+  EXPECT_TRUE(same_bits(f.pinv(), pseudo));
   Tensor own = random({5, 5}, f64), right = random({5}, f64, 2);
   const la::Factored g = la::factored(own);
   const Tensor y = g.solve(right);

@@ -136,6 +136,23 @@ TEST(LeastSquares, NumbersAtTheEndsOfTheRangeGiveAnswersOrInfinities) {
   }
   const auto x = linalg::diagnosed::lstsq(Tensor{{1e300}, {1e300}}, Tensor{1e300, 3e300});
   EXPECT_NEAR(x.value.item<double>(), 2, 1e-15);
+  // The largest singular value is beyond the range: 0 was the answer, of rank 0. Also where lanes do not go.
+  for (const std::int64_t m : {4, 40}) {
+    const Tensor a = full({m, 1}, 1.5e308), b = full({m}, 3e307);
+    EXPECT_NEAR(linalg::lstsq(a, b).item<double>(), 0.2, 1e-15) << m;
+  }
+  // Denormal numbers have few digits, but the answer is made of what they are.
+  for (const std::int64_t m : {8, 40}) {
+    std::vector<double> tiny_a, tiny_b;
+    for (std::int64_t i = 0; i < m; ++i) {
+      tiny_a.insert(tiny_a.end(), {std::ldexp(1.0 + static_cast<double>(i % 5), -1060),
+                                   std::ldexp(static_cast<double>(i * i % 7), -1060)});
+      for (int c = 0; c < 6; ++c) tiny_b.push_back(std::ldexp(static_cast<double>((i + c) % 3), -1050));
+    }
+    const Tensor a = Tensor::from(tiny_a, {m, 2}), b = Tensor::from(tiny_b, {m, 6});
+    const Tensor want = linalg::lstsq(a * std::ldexp(1.0, 500), b * std::ldexp(1.0, 500));
+    EXPECT_LE(max(abs(linalg::lstsq(a, b) - want)).item<double>(), 1e-14 * max(abs(want)).item<double>()) << m;
+  }
 }
 
 TEST(Ridge, TheDiscrepancyPrincipleLeavesAResidualOfTheSizeOfTheNoise) {

@@ -19,29 +19,6 @@ extern "C" {
 void dgetrf_(const int*, const int*, double*, const int*, int*, int*);
 void dgetri_(const int*, double*, const int*, const int*, double*, const int*, int*);
 }
-// A kind of matrix that is hard in its own way.
-std::vector<double> of_kind(const std::string& kind, int n, std::mt19937_64& g) {
-  std::vector<double> a = draw(n, n, Want::any, g);
-  const std::vector<double> first(a.begin(), a.begin() + n);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) {
-      double& v = a[static_cast<std::size_t>(i * n + j)];
-      if (kind == "graded") v = std::ldexp(v, -4 * std::max(i, j));
-      if (kind == "repeated spectrum") v = (i == j ? 2 : 0) + 1e-3 * v;
-      if (kind == "singular") v = first[static_cast<std::size_t>(i)] * first[static_cast<std::size_t>(j)];
-      if (kind == "denormal") v = std::ldexp(v, -1030);
-      if (kind == "least normal numbers") v = std::ldexp(v, -1020);
-      if (kind == "near overflow") v = std::ldexp(v, 1000);
-    }
-  return a;
-}
-
-// The error below which a share of all is.
-double quantile(std::vector<double> errors, double share) {
-  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(errors.size() - 1));
-  std::nth_element(errors.begin(), errors.begin() + at, errors.end());
-  return errors[static_cast<std::size_t>(at)];
-}
 
 // Sums of squares would be those of the few worst conditions: what is compared is how errors are spread.
 TEST(SmallStacks, InversesAreAtMostTwiceAsWrongAsThoseOfLapack) {
@@ -50,7 +27,7 @@ TEST(SmallStacks, InversesAreAtMostTwiceAsWrongAsThoseOfLapack) {
       const int count = long_tests() && n <= 4 ? 1000000 : 10000;
       std::mt19937_64 g(static_cast<unsigned>(n));
       std::vector<std::vector<double>> members;
-      for (int i = 0; i < count; ++i) members.push_back(of_kind(kind, n, g));
+      for (int i = 0; i < count; ++i) members.push_back(of_kind(kind, n, n, g));
       const auto [x, d] = linalg::diagnosed::inv(stack_of(n, n, members, f64));
       const double* const got = reinterpret_cast<const double*>(x.node()->data);
       std::vector<double> ours, theirs;
@@ -135,7 +112,7 @@ TEST(SmallStacks, DecompositionsAreAtMostTwiceAsWrongAsThoseOfLapack) {
       std::mt19937_64 g(static_cast<unsigned>(n));
       std::vector<std::vector<double>> members;
       for (int i = 0; i < of_this; ++i) {
-        members.push_back(of_kind(kind, n, g));
+        members.push_back(of_kind(kind, n, n, g));
         auto& a = members.back();
         for (int r = 0; r < n; ++r)
           for (int c = 0; c < r; ++c) a[static_cast<std::size_t>(r * n + c)] = a[static_cast<std::size_t>(c * n + r)];

@@ -1,6 +1,9 @@
 // Stacks of small matrices for tests, and their exact inverses.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "wellposed/wellposed.hpp"
@@ -32,6 +35,30 @@ inline Tensor stack_of(std::int64_t m, std::int64_t n, const std::vector<std::ve
   std::vector<double> all;
   for (const auto& x : members) all.insert(all.end(), x.begin(), x.end());
   return astype(Tensor::from(all, {static_cast<std::int64_t>(members.size()), m, n}), dtype);
+}
+
+// A kind of matrix that is hard in its own way.
+inline std::vector<double> of_kind(std::string_view kind, int m, int n, std::mt19937_64& g) {
+  std::vector<double> a = draw(m, n, Want::any, g);
+  const std::vector<double> first(a.begin(), a.begin() + n);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      double& v = a[static_cast<std::size_t>(i * n + j)];
+      if (kind == "graded") v = std::ldexp(v, -4 * std::max(i, j));
+      if (kind == "repeated spectrum") v = (i == j ? 2 : 0) + 1e-3 * v;
+      if (kind == "singular") v = first[static_cast<std::size_t>(i % n)] * first[static_cast<std::size_t>(j)];
+      if (kind == "denormal") v = std::ldexp(v, -1030);
+      if (kind == "least normal numbers") v = std::ldexp(v, -1020);
+      if (kind == "near overflow") v = std::ldexp(v, 1000);
+    }
+  return a;
+}
+
+// The error below which a share of all is.
+inline double quantile(std::vector<double> errors, double share) {
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(errors.size() - 1));
+  std::nth_element(errors.begin(), errors.begin() + at, errors.end());
+  return errors[static_cast<std::size_t>(at)];
 }
 
 using Quad = __float128;

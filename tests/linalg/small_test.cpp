@@ -23,18 +23,19 @@ struct Function {
   bool square;
   std::function<Tensors(const Tensor&)> call;
 };
+// 1, 2, 3, … with `columns` columns, for a matrix of m rows.
+Tensor right_side(std::int64_t m, std::int64_t columns, DType dtype) {
+  std::vector<double> b;
+  for (std::int64_t i = 0; i < m * columns; ++i) b.push_back(static_cast<double>(i + 1));
+  return astype(Tensor::from(b, {m, columns}), dtype);
+}
 // Without policies: NaN members come back as NaN.
 const std::vector<Function>& functions() {
   using namespace linalg::diagnosed;
   static const std::vector<Function> all = {
       {"inv", Want::any, true, [](const Tensor& a) { return Tensors{inv(a).value}; }},
       {"solve", Want::any, true,
-       [](const Tensor& a) {
-         const std::int64_t n = a.shape().back();
-         std::vector<double> b;
-         for (std::int64_t i = 0; i < n; ++i) b.push_back(static_cast<double>(i + 1));
-         return Tensors{solve(a, astype(Tensor::from(b, {n, 1}), a.dtype())).value};
-       }},
+       [](const Tensor& a) { return Tensors{solve(a, right_side(a.shape(-1), 1, a.dtype())).value}; }},
       {"solve with many right-hand sides", Want::any, true,
        [](const Tensor& a) { return Tensors{solve(a, eye(a.shape().back(), {.dtype = a.dtype()})).value}; }},
       {"expm", Want::any, true, [](const Tensor& a) { return Tensors{expm(a).value}; }},
@@ -69,6 +70,16 @@ const std::vector<Function>& functions() {
          return Tensors{f.Q, f.R};
        }},
       {"svdvals", Want::any, false, [](const Tensor& a) { return Tensors{svdvals(a).value}; }},
+      {"lu", Want::any, false,
+       [](const Tensor& a) {
+         const auto f = lu(a).value;
+         return Tensors{f.P, f.L, f.U};
+       }},
+      {"lstsq", Want::any, false,
+       [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 1, a.dtype())).value}; }},
+      {"lstsq with many right-hand sides", Want::any, false,
+       [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 6, a.dtype())).value}; }},
+      {"pinv", Want::any, false, [](const Tensor& a) { return Tensors{pinv(a).value}; }},
   };
   return all;
 }

@@ -1,10 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "kernels/batched/lanes.hpp"
-#include "kernels/gemm.hpp"
-#include "simd/pack.hpp"
+#include "kernels/batched/entry.hpp"
 
 namespace wp::kernels::batched {
 namespace {
@@ -14,9 +8,8 @@ namespace {
 
 template <class T>
 void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks) {
-  static constexpr decltype(&baseline::cholesky<T>) all[] = {baseline::cholesky<T>, avx2::cholesky<T>,
-                                                             avx512::cholesky<T>};
-  all[static_cast<int>(simd::isa())](static_cast<int>(n), a, reads, upper, range, l, marks);
+  chosen(baseline::cholesky<T>, avx2::cholesky<T>, avx512::cholesky<T>)(static_cast<int>(n), a, reads, upper, range,
+                                                                        l, marks);
 }
 template void cholesky(std::int64_t, Source<float>, Reads, bool, Range, float*, Marks);
 template void cholesky(std::int64_t, Source<double>, Reads, bool, Range, double*, Marks);

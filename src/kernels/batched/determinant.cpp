@@ -1,10 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "kernels/batched/lanes.hpp"
-#include "kernels/gemm.hpp"
-#include "simd/pack.hpp"
+#include "kernels/batched/entry.hpp"
 
 namespace wp::kernels::batched {
 namespace {
@@ -14,9 +8,8 @@ namespace {
 
 template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks) {
-  static constexpr decltype(&baseline::determinant<T>) all[] = {baseline::determinant<T>, avx2::determinant<T>,
-                                                                avx512::determinant<T>};
-  all[static_cast<int>(simd::isa())](static_cast<int>(n), a, range, value, log, marks);
+  chosen(baseline::determinant<T>, avx2::determinant<T>, avx512::determinant<T>)(static_cast<int>(n), a, range, value,
+                                                                                 log, marks);
 }
 template void determinant(std::int64_t, Source<float>, Range, float*, float*, Marks);
 template void determinant(std::int64_t, Source<double>, Range, double*, double*, Marks);

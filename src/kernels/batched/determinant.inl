@@ -26,26 +26,28 @@ template <class S>
   exponent = __builtin_convertvector(power, V);
   return good;
 }
-// From minors, and in lanes where they cancel by elimination.
+// From minors, or, where they cancel, by elimination.
 template <class S>
 WP_PACK M determinant_lanes(S n, V* a, V* room, V& mantissa, V& exponent) {
   if constexpr (by_minors<S>) {
     constexpr double kCancelled = 0x1p-10;
-    V terms, down = V{} + 1.0, norm = column_sums(n, a).most;
-    const bool moved = brought_near(n * n, norm, a, down);
-    const V det = determinant_of(n, a, terms), size = magnitude(det);
-    const M good = moderate(norm) & (size >= kCancelled * terms) & (size >= 0x1p-1000);
-    M power = M{}, back = M{};
-    mantissa = mantissa_of(det, power);
-    if (moved) mantissa_of(down, back);
-    exponent = __builtin_convertvector(power - static_cast<int>(n) * back, V);
-    if (!any(~good)) return good;
-    for (int e = 0; moved && e < n * n; ++e) a[e] /= down;
-    V other_mantissa, other_exponent;
-    const M otherwise = determinant_block(n, a, room, other_mantissa, other_exponent);
-    mantissa = good ? mantissa : other_mantissa;
-    exponent = good ? exponent : other_exponent;
-    return good | otherwise;
+    V down = V{} + 1.0, kept[2];
+    bool moved = false;
+    const auto minors = [&]() __attribute__((always_inline)) {
+      V terms, norm = column_sums(n, a).most;
+      moved = brought_near(n * n, norm, a, down);
+      const V det = determinant_of(n, a, terms), size = magnitude(det);
+      M power = M{}, back = M{};
+      mantissa = mantissa_of(det, power);
+      if (moved) mantissa_of(down, back);
+      exponent = __builtin_convertvector(power - static_cast<int>(n) * back, V);
+      return moderate(norm) & (size >= kCancelled * terms) & (size >= 0x1p-1000);
+    };
+    const auto elimination = [&]() __attribute__((always_inline)) {
+      for (int e = 0; moved && e < n * n; ++e) a[e] /= down;
+      return determinant_block(n, a, room, mantissa, exponent);
+    };
+    return by_minors_or(minors, elimination, {{&mantissa, 1}, {&exponent, 1}}, kept);
   } else {
     return determinant_block(n, a, room, mantissa, exponent);
   }

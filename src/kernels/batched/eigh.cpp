@@ -1,10 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "kernels/batched/lanes.hpp"
-#include "kernels/gemm.hpp"
-#include "simd/pack.hpp"
+#include "kernels/batched/entry.hpp"
 
 namespace wp::kernels::batched {
 namespace {
@@ -14,8 +8,7 @@ namespace {
 
 template <class T>
 void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks) {
-  static constexpr decltype(&baseline::eigh<T>) all[] = {baseline::eigh<T>, avx2::eigh<T>, avx512::eigh<T>};
-  all[static_cast<int>(simd::isa())](static_cast<int>(n), a, reads, range, values, v, marks);
+  chosen(baseline::eigh<T>, avx2::eigh<T>, avx512::eigh<T>)(static_cast<int>(n), a, reads, range, values, v, marks);
 }
 template void eigh(std::int64_t, Source<float>, Reads, Range, float*, float*, Marks);
 template void eigh(std::int64_t, Source<double>, Reads, Range, double*, double*, Marks);

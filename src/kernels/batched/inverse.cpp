@@ -1,10 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "kernels/batched/lanes.hpp"
-#include "kernels/gemm.hpp"
-#include "simd/pack.hpp"
+#include "kernels/batched/entry.hpp"
 
 namespace wp::kernels::batched {
 namespace {
@@ -14,9 +8,7 @@ namespace {
 
 template <class T>
 void inverse(std::int64_t n, Source<T> a, Range range, T* x, Marks marks) {
-  static constexpr decltype(&baseline::inverse<T>) all[] = {baseline::inverse<T>, avx2::inverse<T>,
-                                                            avx512::inverse<T>};
-  all[static_cast<int>(simd::isa())](static_cast<int>(n), a, range, x, marks);
+  chosen(baseline::inverse<T>, avx2::inverse<T>, avx512::inverse<T>)(static_cast<int>(n), a, range, x, marks);
 }
 template <class T>
 void condition(std::int64_t n, Source<T> a, Range range, Marks marks) {

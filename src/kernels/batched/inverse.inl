@@ -11,19 +11,23 @@ template <class S>
   invert(n, a, e, x);
   return e.largest;
 }
-// By minors, and in lanes where these are not good enough by elimination.
+// By minors, or by elimination.
 template <class S>
 WP_PACK V invert_lanes(S n, V* a, V norm, V* x) {
   if constexpr (by_minors<S>) {
-    V rest[S::most * S::most], down = V{} + 1.0, largest = V{};
+    V rest[S::most * S::most + 1], down = V{} + 1.0, largest = V{};
     const bool moved = brought_near(n * n, norm, a, down);
-    const M good = invert_by_minors(n, a, norm, x, rest);
-    correct_inverse(n, rest, x);
-    if (any(~good)) {
-      largest = invert_by_elimination(n, a, rest);
-      largest = good ? V{} : moved ? largest / down : largest;
-      for (int e = 0; e < n * n; ++e) x[e] = good ? x[e] : rest[e];
-    }
+    const auto minors = [&]() __attribute__((always_inline)) {
+      const M good = invert_by_minors(n, a, norm, x, rest);
+      correct_inverse(n, rest, x);
+      return good;
+    };
+    const auto elimination = [&]() __attribute__((always_inline)) {
+      largest = invert_by_elimination(n, a, x);
+      if (moved) largest /= down;
+      return ~M{};
+    };
+    by_minors_or(minors, elimination, {{x, n * n}, {&largest, 1}}, rest);
     for (int e = 0; moved && e < n * n; ++e) x[e] *= down;
     return largest;
   } else {

@@ -24,6 +24,7 @@ struct Range {
 struct Marks {
   std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
   double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
+  double* error = nullptr;  // of least squares, relative, from above, where asked for
 };
 
 // X = A⁻¹ by LU with partial pivoting, where that leaves 9 digits. Of a symmetric A it is symmetric.
@@ -31,7 +32,7 @@ template <class T>
 void inverse(std::int64_t n, Source<T> a, Range range, T* x, Marks marks);
 
 // A X = B, X n × columns, columns ≤ kLargest; where A leaves 9 digits. `refined`: and X is corrected once, with a
-// residual in twice the precision, to the last digit or so.
+// residual in twice the precision, to the last digit or so. rcond: from below.
 template <class T>
 void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range range, T* x, bool refined,
            Marks marks);
@@ -39,6 +40,10 @@ void solve(std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Range
 // 1/(‖A‖₁‖A⁻¹‖₁) alone.
 template <class T>
 void condition(std::int64_t n, Source<T> a, Range range, Marks marks);
+
+// A[P] = L U by partial pivoting, m × n: P m numbers, L m × k, U k × n. A pivot that is 0 is in doubt.
+template <class T>
+void lu(std::int64_t m, std::int64_t n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Marks marks);
 
 // det A, where 9 digits of it are known and it is a normal number; or its sign and the logarithm of its size.
 template <class T>
@@ -58,6 +63,21 @@ void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v
 // A = U diag(s) Vᵀ, m × n, k = min(m, n): U m × k, s falling, Vᵀ k × n (both unless null).
 template <class T>
 void svd(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks);
+
+// Which matrices have full rank beyond doubt: σ₁ and the least σ are compared as linalg/members.hpp says.
+struct Limits {
+  double rtol, atol;
+};
+// The shortest X (n × columns) that minimises |A X − B|, A m × n, where A has full rank and X nine digits, by QR of
+// A, or of Aᵀ if that is the tall one. `refined`, and where there are fewer than nine: X and its residual are
+// corrected once, with residuals in twice the precision (Björck 1967), to the last digit or so.
+template <class T>
+void least_squares(std::int64_t m, std::int64_t n, std::int64_t columns, Source<T> a, Source<T> b, Limits limits,
+                   Range range, T* x, bool refined, Marks marks);
+// A⁺ (n × m), by the shortest solutions of A X = 1 or Aᵀ X = 1.
+template <class T>
+void pseudo_inverse(std::int64_t m, std::int64_t n, Source<T> a, Limits limits, Range range, T* x, bool refined,
+                    Marks marks);
 
 // A = Q R, m × n, by reflections: Q m × k, R k × n.
 template <class T>

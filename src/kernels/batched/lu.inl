@@ -27,22 +27,38 @@ WP_PACK LineSums column_sums(S n, const V* a) {
   return out;
 }
 
+// Where products of four elements stay far from the ends of double.
+WP_PACK M moderate(V norm) {
+  return (norm >= 0x1p-200) & (norm <= 0x1p200);
+}
+// Whether some lanes are not; those have been multiplied by powers of two, with their norms. `down`: by which, 1 in
+// the others, whose bits must not depend on their neighbours.
+WP_PACK bool brought_near(int count, V& norm, V* a, V& down) {
+  const M far = ~moderate(norm);
+  if (!any(far)) return false;
+  const M possible = far & (norm >= kFarBelow) & (norm <= kFarAbove);
+  down = possible ? power_of(possible ? norm : V{} + 1.0).down : V{} + 1.0;
+  for (int e = 0; e < count; ++e) a[e] *= down;
+  norm *= down;
+  return true;
+}
+
 // What elimination leaves beside the factors: row k was exchanged with row pivots[k]; row i of P A is row order[i] of
-// A.
-template <class S>
+// A. R: the size of columns.
+template <class R>
 struct Elimination {
-  M pivots[S::most], order[S::most];
-  V diagonal[S::most];  // of U; in its place stand the reciprocals
+  M pivots[R::most], order[R::most];
+  V diagonal[R::most];  // of U; in its place stand the reciprocals
   V largest;            // |u|
 };
 
 // The elements of column k from row k on: which is the largest?
-template <class S>
-WP_PACK M pivot_of(S n, int k, const V* a) {
+template <class R>
+WP_PACK M pivot_of(R m, int n, int k, const V* a) {
   V best = magnitude(a[k * n + k]);
   M pivot = M{} + k;
-  steps<S>(
-      k + 1, n, WP_EACH(i) {
+  steps<R>(
+      k + 1, m, WP_EACH(i) {
         const V size = magnitude(a[i * n + k]);
         const M better = size > best;
         best = better ? size : best;
@@ -51,26 +67,36 @@ WP_PACK M pivot_of(S n, int k, const V* a) {
   return pivot;
 }
 
-// P A = L U in place.
+// The largest element of column k to row k, with all of its row.
+template <class R, class S>
+WP_PACK void take_pivot(R m, S n, int k, V* a, Elimination<R>& e) {
+  const M pivot = pivot_of(m, n, k, a);
+  e.pivots[k] = pivot;
+  steps<R>(
+      k + 1, m, WP_EACH(i) {
+        const M here = pivot == i;
+        if (!R::fixed && !any(here)) return;
+        const M old = e.order[k];
+        e.order[k] = here ? e.order[i] : old;
+        e.order[i] = here ? old : e.order[i];
+        each<S>(
+            0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
+      });
+}
+template <class R>
+WP_PACK void begin(R m, Elimination<R>& e) {
+  e.largest = V{};
+  each<R>(
+      0, m, WP_EACH(i) { e.order[i] = M{} + i; });
+}
+
+// P A = L U in place, of a square A.
 template <class S>
 WP_PACK void eliminate(S n, V* a, Elimination<S>& e) {
-  e.largest = V{};
-  each<S>(
-      0, n, WP_EACH(i) { e.order[i] = M{} + i; });
+  begin(n, e);
   steps<S>(
       0, n, WP_EACH(k) {
-        const M pivot = pivot_of(n, k, a);
-        e.pivots[k] = pivot;
-        steps<S>(
-            k + 1, n, WP_EACH(i) {
-              const M here = pivot == i;
-              if (!S::fixed && !any(here)) return;
-              const M old = e.order[k];
-              e.order[k] = here ? e.order[i] : old;
-              e.order[i] = here ? old : e.order[i];
-              each<S>(
-                  0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
-            });
+        take_pivot(n, n, k, a, e);
         const V inverse = 1.0 / a[k * n + k];
         steps<S>(
             k + 1, n, WP_EACH(i) {

@@ -26,51 +26,66 @@ WP_PACK V adjugate(Fixed<3>, const V* a, V* x) {
   x[8] = minor(a[0], a[1], a[3], a[4]);
   return fma(a[0], x[0], fma(a[1], x[3], a[2] * x[6]));
 }
+// The 2 × 2 minors of two rows of four: columns 01, 02, 03, 12, 13, 23.
+inline constexpr int kPairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+WP_PACK void minors_of_rows(const V* a, const V* b, V* out) {
+#pragma GCC unroll 6
+  for (int k = 0; k < 6; ++k) {
+    const int p = kPairs[k][0], q = kPairs[k][1];
+    out[k] = minor(a[p], a[q], b[p], b[q]);
+  }
+}
 // By the minors of the first two rows and of the last two (Laplace).
 WP_PACK V adjugate(Fixed<4>, const V* a, V* x) {
   const V *const b = a + 4, *const c = a + 8, *const d = a + 12;
-  const V s0 = minor(a[0], a[1], b[0], b[1]), s1 = minor(a[0], a[2], b[0], b[2]), s2 = minor(a[0], a[3], b[0], b[3]),
-          s3 = minor(a[1], a[2], b[1], b[2]), s4 = minor(a[1], a[3], b[1], b[3]), s5 = minor(a[2], a[3], b[2], b[3]);
-  const V t0 = minor(c[0], c[1], d[0], d[1]), t1 = minor(c[0], c[2], d[0], d[2]), t2 = minor(c[0], c[3], d[0], d[3]),
-          t3 = minor(c[1], c[2], d[1], d[2]), t4 = minor(c[1], c[3], d[1], d[3]), t5 = minor(c[2], c[3], d[2], d[3]);
+  V s[6], t[6];
+  minors_of_rows(a, b, s);
+  minors_of_rows(c, d, t);
   const auto sum = [](V p, V u, V q, V v, V r, V w) __attribute__((always_inline)) {  // p·u − q·v + r·w
     return fma(p, u, less(q, v, r * w));
   };
-  x[0] = sum(b[1], t5, b[2], t4, b[3], t3);
-  x[1] = -sum(a[1], t5, a[2], t4, a[3], t3);
-  x[2] = sum(d[1], s5, d[2], s4, d[3], s3);
-  x[3] = -sum(c[1], s5, c[2], s4, c[3], s3);
-  x[4] = -sum(b[0], t5, b[2], t2, b[3], t1);
-  x[5] = sum(a[0], t5, a[2], t2, a[3], t1);
-  x[6] = -sum(d[0], s5, d[2], s2, d[3], s1);
-  x[7] = sum(c[0], s5, c[2], s2, c[3], s1);
-  x[8] = sum(b[0], t4, b[1], t2, b[3], t0);
-  x[9] = -sum(a[0], t4, a[1], t2, a[3], t0);
-  x[10] = sum(d[0], s4, d[1], s2, d[3], s0);
-  x[11] = -sum(c[0], s4, c[1], s2, c[3], s0);
-  x[12] = -sum(b[0], t3, b[1], t1, b[2], t0);
-  x[13] = sum(a[0], t3, a[1], t1, a[2], t0);
-  x[14] = -sum(d[0], s3, d[1], s1, d[2], s0);
-  x[15] = sum(c[0], s3, c[1], s1, c[2], s0);
+  x[0] = sum(b[1], t[5], b[2], t[4], b[3], t[3]);
+  x[1] = -sum(a[1], t[5], a[2], t[4], a[3], t[3]);
+  x[2] = sum(d[1], s[5], d[2], s[4], d[3], s[3]);
+  x[3] = -sum(c[1], s[5], c[2], s[4], c[3], s[3]);
+  x[4] = -sum(b[0], t[5], b[2], t[2], b[3], t[1]);
+  x[5] = sum(a[0], t[5], a[2], t[2], a[3], t[1]);
+  x[6] = -sum(d[0], s[5], d[2], s[2], d[3], s[1]);
+  x[7] = sum(c[0], s[5], c[2], s[2], c[3], s[1]);
+  x[8] = sum(b[0], t[4], b[1], t[2], b[3], t[0]);
+  x[9] = -sum(a[0], t[4], a[1], t[2], a[3], t[0]);
+  x[10] = sum(d[0], s[4], d[1], s[2], d[3], s[0]);
+  x[11] = -sum(c[0], s[4], c[1], s[2], c[3], s[0]);
+  x[12] = -sum(b[0], t[3], b[1], t[1], b[2], t[0]);
+  x[13] = sum(a[0], t[3], a[1], t[1], a[2], t[0]);
+  x[14] = -sum(d[0], s[3], d[1], s[1], d[2], s[0]);
+  x[15] = sum(c[0], s[3], c[1], s[1], c[2], s[0]);
   return fma(a[0], x[0], fma(a[1], x[4], fma(a[2], x[8], a[3] * x[12])));
 }
 
 template <class S>
 inline constexpr bool by_minors = S::fixed&& S::most >= 2 && S::most <= 4;
 
-// Where products of four elements stay far from the ends of double.
-WP_PACK M moderate(V norm) {
-  return (norm >= 0x1p-200) & (norm <= 0x1p200);
-}
-// Whether lanes are not, and have been multiplied by the powers of two `down`, with their norms. Bits do not depend
-// on it.
-WP_PACK bool brought_near(int count, V& norm, V* a, V& down) {
-  if (!any(~moderate(norm))) return false;
-  const M possible = (norm >= kFarBelow) & (norm <= kFarAbove);
-  down = possible ? power_of(possible ? norm : V{} + 1.0).down : V{} + 1.0;
-  for (int e = 0; e < count; ++e) a[e] *= down;
-  norm *= down;
-  return true;
+// Numbers of a block that one of two ways leaves.
+struct Answer {
+  V* data;
+  int count;
+};
+// minors() says where its answers are good; where they are not, those of elimination() stand. `kept` has room for
+// all.
+template <class First, class Other, std::size_t N>
+WP_PACK M by_minors_or(First minors, Other elimination, const Answer (&answers)[N], V* kept) {
+  const M good = minors();
+  if (!any(~good)) return good;
+  const auto each_number = [&](auto f) __attribute__((always_inline)) {
+    V* at = kept;
+    for (const Answer& a : answers)
+      for (int e = 0; e < a.count; ++e) f(a.data[e], *at++);
+  };
+  each_number([](V & now, V & before) __attribute__((always_inline)) { before = now; });
+  const M otherwise = elimination();
+  each_number([&](V & now, V & before) __attribute__((always_inline)) { now = good ? before : now; });
+  return good | otherwise;
 }
 
 // X = A⁻¹ from minors and R = I − A X. Where is |R| so small that X(I + R) is right to the last digits?
@@ -132,15 +147,21 @@ WP_PACK V determinant_of(Fixed<3>, const V* a, V& terms) {
   return det;
 }
 WP_PACK V determinant_of(Fixed<4>, const V* a, V& terms) {
-  const int pairs[6][4] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {0, 3, 1, 2}, {1, 2, 0, 3}, {3, 1, 0, 2}, {2, 3, 0, 1}};
+  const V *const b = a + 4, *const c = a + 8, *const d = a + 12;
+  V s[6], t[6];
+  minors_of_rows(a, b, s);
+  minors_of_rows(c, d, t);
+  const auto size = [](const V* x, const V* y, int k) __attribute__((always_inline)) {
+    const int p = kPairs[k][0], q = kPairs[k][1];
+    return magnitude(x[p] * y[q]) + magnitude(x[q] * y[p]);
+  };
   V det = V{};
   terms = V{};
 #pragma GCC unroll 6
   for (int k = 0; k < 6; ++k) {
-    const int p = pairs[k][0], q = pairs[k][1], s = pairs[k][2], t = pairs[k][3];
-    det = fma(minor(a[p], a[q], a[4 + p], a[4 + q]), minor(a[8 + s], a[8 + t], a[12 + s], a[12 + t]), det);
-    terms = fma(magnitude(a[p] * a[4 + q]) + magnitude(a[q] * a[4 + p]),
-                magnitude(a[8 + s] * a[12 + t]) + magnitude(a[8 + t] * a[12 + s]), terms);
+    const V other = k == 1 || k == 4 ? -t[5 - k] : t[5 - k];
+    det = fma(s[k], other, det);
+    terms = fma(size(a, b, k), size(c, d, 5 - k), terms);
   }
   return det;
 }

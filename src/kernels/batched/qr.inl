@@ -1,29 +1,5 @@
 #include "kernels/batched/reflector.inl"
 
-// A ← (I − τ v vᵀ) A for columns from … n − 1 and rows k … m − 1; v₀ = 1, the rest of v in column k of `v`, n wide
-// too.
-template <class R, class S>
-WP_PACK void reflect(R m, S n, int k, int from, const V* v, V tau, V* a) {
-  V w[S::most];
-  each<S>(
-      from, n, WP_EACH(j) { w[j] = a[k * n + j]; });
-  steps<R>(
-      k + 1, m, WP_EACH(i) {
-        each<S>(
-            from, n, WP_EACH(j) { w[j] = fma(v[i * n + k], a[i * n + j], w[j]); });
-      });
-  each<S>(
-      from, n, WP_EACH(j) {
-        w[j] *= tau;
-        a[k * n + j] -= w[j];
-      });
-  steps<R>(
-      k + 1, m, WP_EACH(i) {
-        each<S>(
-            from, n, WP_EACH(j) { a[i * n + j] = less(v[i * n + k], w[j], a[i * n + j]); });
-      });
-}
-
 // A (m × n) to R in its upper triangle and the reflections below; Q (m × k) into q, n wide. Where are the squares of
 // every column's elements in range?
 template <class R, class S>
@@ -57,13 +33,7 @@ template <class R, class S>
       });
   const int rank = m < n ? static_cast<int>(m) : static_cast<int>(n);
   V tau[S::most];
-  steps<S>(
-      0, rank, WP_EACH(k) {
-        V* const column = a + k * n + k;
-        const V beta = reflector(m - k, column, n, tau[k]);
-        reflect(m, n, k, k + 1, a, tau[k], a);
-        column[0] = beta;
-      });
+  triangularise(m, n, a, tau);
   steps<R>(
       0, m, WP_EACH(i) {
         each<S>(
@@ -72,7 +42,7 @@ template <class R, class S>
   steps<S>(
       0, rank, WP_EACH(down) {
         const int k = rank - 1 - down;
-        reflect(m, n, k, k, a, tau[k], q);
+        reflect(m, n, k, k, a, n, tau[k], q);
       });
   return good;
 }

@@ -15,3 +15,39 @@ WP_PACK V reflector(int count, V* x, int row, V& tau) {
   for (int i = 1; i < count; ++i) x[i * row] *= scale;
   return beta;
 }
+
+// A ← (I − τ v vᵀ) A for columns from … n − 1 and rows k … m − 1; v₀ = 1, the rest of v in column k of `v`, whose
+// rows are `row` apart.
+template <class R, class S>
+WP_PACK void reflect(R m, S n, int k, int from, const V* v, int row, V tau, V* a) {
+  V w[S::most];
+  each<S>(
+      from, n, WP_EACH(j) { w[j] = a[k * n + j]; });
+  steps<R>(
+      k + 1, m, WP_EACH(i) {
+        each<S>(
+            from, n, WP_EACH(j) { w[j] = fma(v[i * row + k], a[i * n + j], w[j]); });
+      });
+  each<S>(
+      from, n, WP_EACH(j) {
+        w[j] *= tau;
+        a[k * n + j] -= w[j];
+      });
+  steps<R>(
+      k + 1, m, WP_EACH(i) {
+        each<S>(
+            from, n, WP_EACH(j) { a[i * n + j] = less(v[i * row + k], w[j], a[i * n + j]); });
+      });
+}
+
+// A (m × n) to R in its upper triangle and the reflections below.
+template <class R, class S>
+WP_PACK void triangularise(R m, S n, V* a, V* tau) {
+  steps<S>(
+      0, std::min<int>(m, n), WP_EACH(k) {
+        V* const column = a + k * n + k;
+        const V beta = reflector(m - k, column, n, tau[k]);
+        reflect(m, n, k, k + 1, a, n, tau[k], a);
+        column[0] = beta;
+      });
+}

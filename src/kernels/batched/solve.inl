@@ -1,5 +1,6 @@
 #include "kernels/batched/lu.inl"
 #include "kernels/batched/minors.inl"
+#include "kernels/batched/residual.inl"
 
 // 1/(‖A‖₁‖A⁻¹‖₁) from the factors, by computing A⁻¹.
 template <class S>
@@ -50,25 +51,6 @@ WP_PACK void permute(S n, int columns, const Elimination<S>& e, V* x) {
       });
 }
 
-// R = B − A X, each element summed in twice the precision.
-template <class S>
-WP_PACK void residual(S n, int columns, const V* a, const V* b, const V* x, V* r) {
-  steps<S>(
-      0, n, WP_EACH(i) {
-        for (int c = 0; c < columns; ++c) {
-          V sum = b[i * columns + c], rest = V{};
-          each<S>(
-              0, n, WP_EACH(j) {
-                const Two<double> product = two_product<double>(a[i * n + j], x[j * columns + c]);
-                const Two<double> next = two_sum<double>(sum, -product.high);
-                sum = next.high;
-                rest += next.low - product.low;
-              });
-          r[i * columns + c] = sum + rest;
-        }
-      });
-}
-
 // X += D, and the sum of the sizes of its elements. Where is that the last digit?
 template <class S>
 WP_PACK M corrected(S n, int columns, const V* d, V* x, V& all) {
@@ -112,7 +94,8 @@ template <class S>
   };
   apply(r.x);
   if (refined) {
-    residual(n, columns, r.a, r.b, r.x, r.room);
+    residual(
+        n, n, columns, WP_EACH2(i, j) { return r.a[i * n + j]; }, Start{r.b}, r.x, r.room);
     apply(r.room);
     return good & corrected(n, columns, r.room, r.x, all);
   }
@@ -146,7 +129,8 @@ template <class S>
   good &= trusted(n, rcond, before.most, V{});
   multiply(n, columns, inverse, r.b, r.x);
   if (refined) {
-    residual(n, columns, r.a, r.b, r.x, r.room);
+    residual(
+        n, n, columns, WP_EACH2(i, j) { return r.a[i * n + j]; }, Start{r.b}, r.x, r.room);
     V* const change = r.room + n * columns;
     multiply(n, columns, inverse, r.room, change);
     good &= corrected(n, columns, change, r.x, all);
@@ -161,34 +145,30 @@ template <class S>
   return good & (0.0 * all == 0.0);
 }
 
-// By minors, and in lanes where these are not good enough by elimination.
+// By minors, or by elimination.
 template <class S>
 WP_PACK M solve_lanes(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
-  if constexpr (by_minors<S>) {
-    const M good = solve_by_minors(n, columns, r, refined, rcond, all);
-    if (!any(~good)) return good;
-    for (int e = 0; e < n * columns; ++e) r.kept[e] = r.x[e];
-    V other_rcond, other_all;
-    const M otherwise = solve_block(n, columns, r, refined, other_rcond, other_all);
-    for (int e = 0; e < n * columns; ++e) r.x[e] = good ? r.kept[e] : r.x[e];
-    rcond = good ? rcond : other_rcond;
-    all = good ? all : other_all;
-    return good | otherwise;
-  } else {
+  const auto elimination = [&]() __attribute__((always_inline)) {
     return solve_block(n, columns, r, refined, rcond, all);
-  }
+  };
+  if constexpr (by_minors<S>)
+    return by_minors_or(
+        [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, refined, rcond, all); },
+        elimination, {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept);
+  else
+    return elimination();
 }
 
 template <class T>
 void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, bool refined, Marks marks) {
   const int wide = std::max(n, 2 * columns);
-  Registers room(2 * n * n + 3 * n * columns + n * wide);
+  Registers room(2 * n * n + 3 * n * columns + 2 + n * wide);
   SolveRoom r{};
   r.a = room.take(n * n);
   r.factors = room.take(n * n);
   r.b = room.take(n * columns);
   r.x = room.take(n * columns);
-  r.kept = room.take(n * columns);
+  r.kept = room.take(n * columns + 2);
   r.room = room.take(n * wide);
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
@@ -199,6 +179,7 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
       good &= in_range<T>(all);
       if (any(good & (rcond < kSurelyWell))) good &= ~(uneven<T>(n, a, first, have, r.a) & (rcond < kSurelyWell));
       store<T>(n * columns, r.x, first, have, to);
+      if (marks.rcond) store_one(rcond, first, have, marks.rcond);
       mark(good, first, have, marks.redo);
     });
   });

@@ -1,10 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "kernels/batched/lanes.hpp"
-#include "kernels/gemm.hpp"
-#include "simd/pack.hpp"
+#include "kernels/batched/entry.hpp"
 
 namespace wp::kernels::batched {
 namespace {
@@ -14,8 +8,8 @@ namespace {
 
 template <class T>
 void svd(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks) {
-  static constexpr decltype(&baseline::svd<T>) all[] = {baseline::svd<T>, avx2::svd<T>, avx512::svd<T>};
-  all[static_cast<int>(simd::isa())](static_cast<int>(m), static_cast<int>(n), a, range, u, s, vh, marks);
+  chosen(baseline::svd<T>, avx2::svd<T>, avx512::svd<T>)(static_cast<int>(m), static_cast<int>(n), a, range, u, s, vh,
+                                                         marks);
 }
 template void svd(std::int64_t, std::int64_t, Source<float>, Range, float*, float*, float*, Marks);
 template void svd(std::int64_t, std::int64_t, Source<double>, Range, double*, double*, double*, Marks);

@@ -101,15 +101,11 @@ void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnos
   common.method = Method::cholesky;
   state.verdicts.share(static_cast<std::size_t>(members), common,
                        [rcond](std::int64_t member, Verdict& v) { v.rcond = data_of<const double>(rcond)[member]; });
-  if (doubtful.empty()) return measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
-  const Dims rest{static_cast<std::int64_t>(doubtful.size())};
-  const Tensor factors = Tensor::adopt(detail::make_node(f64, {rest[0], n, n}));
-  Verdicts verdicts;
-  verdicts.resize(doubtful.size());
-  asymmetry.resize(doubtful.size());
-  run<double>(members_of(a, state.batch, doubtful, f64), rest, wanted, verdicts, data_of<double>(factors), asymmetry);
-  put_members(factors, doubtful, n * n, out);
-  state.verdicts.take(verdicts, doubtful);
+  redo(doubtful, {out}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
+    asymmetry.resize(doubtful.size());
+    run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
+                verdicts, data_of<double>(to[0]), asymmetry);
+  });
   which = doubtful;
   measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
 }

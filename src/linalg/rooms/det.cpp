@@ -62,28 +62,20 @@ void run(const Tensor& a, const Factors* factors, const Dims& batch, Verdicts& v
 
 // Through lanes; members in doubt as a stack of their own.
 template <class T>
-void run_small(const Tensor& a, const Tensor& first, const Tensor* log, Diagnosis::State& state) {
+void run_small(const Tensor& a, const Tensor& first, const Tensor& log, Diagnosis::State& state) {
   const std::int64_t n = a.shape().back(), members = count_of(state.batch);
   const LaneStack<T> stack(a, state.batch);
   const std::vector<std::int64_t> doubtful = run_lanes(members, n, nullptr, [&](Range range, Marks marks) {
-    kernels::batched::determinant<T>(n, stack.source(), range, data_of<T>(first), log ? data_of<T>(*log) : nullptr,
-                                     marks);
+    kernels::batched::determinant<T>(n, stack.source(), range, data_of<T>(first), data_of<T>(log), marks);
   });
   Verdict common;
   common.method = Method::lu;
   state.verdicts.share(static_cast<std::size_t>(members), common,
                        system_detail(a, state.batch, {}, static_cast<double>(n)));
-  if (doubtful.empty()) return;
-  const Dims rest{static_cast<std::int64_t>(doubtful.size())};
-  const Tensor values = Tensor::adopt(detail::make_node(f64, rest)),
-               logs = Tensor::adopt(detail::make_node(f64, rest));
-  Verdicts verdicts;
-  verdicts.resize(doubtful.size());
-  run<double>(members_of(a, state.batch, doubtful, f64), nullptr, rest, verdicts, data_of<double>(values),
-              log ? data_of<double>(logs) : nullptr);
-  put_members(values, doubtful, 1, first);
-  if (log) put_members(logs, doubtful, 1, *log);
-  state.verdicts.take(verdicts, doubtful);
+  redo(doubtful, {first, log}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
+    run<double>(members_of(a, state.batch, doubtful, f64), nullptr, {static_cast<std::int64_t>(doubtful.size())},
+                verdicts, data_of<double>(to[0]), data_of<double>(to[1]));
+  });
 }
 
 void keep_hard(const Call& c, const Diagnosis::State& s);
@@ -111,7 +103,7 @@ void forward(Call& c) {
   const DType work = small ? c.key : working_dtype(c.key, n);
   const Tensor a = brought(small && factors ? factors->kept->matrix() : c.in[0], work);
   if (small) {
-    with_real(work, [&]<class T>(T) { run_small<T>(a, c.out[0], logs ? &c.out[1] : nullptr, *state); });
+    with_real(work, [&]<class T>(T) { run_small<T>(a, c.out[0], logs ? c.out[1] : Tensor(), *state); });
   } else {
     Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
     with_float(work, [&]<class T>(T) {

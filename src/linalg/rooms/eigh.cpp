@@ -57,7 +57,7 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
 // `asymmetry` tells.
 template <class T>
 std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensor& values,
-                                    const Tensor* vectors, Diagnosis::State& state, std::vector<double>& asymmetry,
+                                    const Tensor& vectors, Diagnosis::State& state, std::vector<double>& asymmetry,
                                     std::vector<std::int64_t>& which, std::vector<Bounds>& bounds) {
   const std::int64_t n = a.shape().back(), members = count_of(state.batch);
   const LaneStack<T> stack(a, state.batch);
@@ -66,27 +66,17 @@ std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const
       members, n, nullptr,
       [&](Range range, Marks marks) {
         kernels::batched::eigh<T>(n, stack.source(), reads_of(wanted.uplo), range, data_of<T>(values),
-                                  vectors ? data_of<T>(*vectors) : nullptr, marks);
+                                  data_of<T>(vectors), marks);
       },
       &asymmetric);
   Verdict common;
   common.structure = Structure::symmetric;
   common.method = Method::eigen;
   state.verdicts.share(static_cast<std::size_t>(members), common, {});
-  if (doubtful.empty()) {
-    measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
-    return doubtful;
-  }
-  const Dims rest{static_cast<std::int64_t>(doubtful.size())};
-  const Tensor w = Tensor::adopt(detail::make_node(f64, {rest[0], n})),
-               v = Tensor::adopt(detail::make_node(f64, {vectors ? rest[0] : 0, n, n}));
-  Verdicts verdicts;
-  verdicts.resize(doubtful.size());
-  run<double>(members_of(a, state.batch, doubtful, f64), rest, wanted, verdicts, data_of<double>(w),
-              vectors ? data_of<double>(v) : nullptr, asymmetry, bounds);
-  put_members(w, doubtful, n, values);
-  if (vectors) put_members(v, doubtful, n * n, *vectors);
-  state.verdicts.take(verdicts, doubtful);
+  redo(doubtful, {values, vectors}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
+    run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
+                verdicts, data_of<double>(to[0]), data_of<double>(to[1]), asymmetry, bounds);
+  });
   which = doubtful;
   measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
   return doubtful;
@@ -107,7 +97,7 @@ void forward(Call& c) {
   c.beside().keeps_after = true;
   if (small) {
     doubtful = with_real(work, [&]<class T>(T) {
-      return run_small<T>(a, wanted, c.out[0], both ? &c.out[1] : nullptr, *state, asymmetry, which, bounds);
+      return run_small<T>(a, wanted, c.out[0], both ? c.out[1] : Tensor(), *state, asymmetry, which, bounds);
     });
   } else {
     Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));

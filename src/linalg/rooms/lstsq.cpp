@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
@@ -7,6 +8,7 @@
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/scaled_condition.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/system_rule.hpp"
 #include "ops/derivative.hpp"
@@ -56,6 +58,12 @@ struct LstsqSettings {
   Ridge ridge;
 };
 
+template <class T>
+void judge(const Sizes& s, kernels::View<T> a, double error, Verdict& v) {
+  conclude_least_squares<T>(v, error);
+  if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
+}
+
 // One member. Columns far apart in size are brought together by powers of two where the solution is unique: that
 // changes nothing but the condition.
 template <class T>
@@ -79,9 +87,7 @@ struct Minimiser {
       else if (s.n == 0 || rank(svd) != s.n || !solve_balanced(member, a, v))
         solve(a, svd, v);
     });
-    if (v.status != Status::ok || o.ridge.rule != RidgeRule::none) return v;
-    conclude_least_squares<T>(v, v.forward_error);
-    if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
+    if (v.status == Status::ok && o.ridge.rule == RidgeRule::none) judge<T>(s, a, v.forward_error, v);
     return v;
   }
 
@@ -115,30 +121,87 @@ struct Minimiser {
   }
 };
 
+// All members, or those of `which`, whose answers follow each other.
 template <class T>
 void run(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, const Factors* factors,
-         Diagnosis::State& state, const Result& out) {
+         Verdicts& verdicts, T* out, const std::vector<std::int64_t>& which = {}) {
   using R = typename kernels::RealOf<T>::type;
   const Stack<T> left(a, s.batch), right(b, s.batch);
   const KeptFor<T> kept(factors, s.batch);
-  for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
-    T* const x = out.data<T>() + i * s.n * s.k;
-    const Verdict v = Minimiser<T>{s, o, kept, right[i], {x, s.k, 1}}.run(i, left[i]);
+  for_members(static_cast<std::int64_t>(verdicts.size()), std::max(s.m, s.n), [&](std::int64_t i) {
+    const std::int64_t member = which.empty() ? i : which[static_cast<std::size_t>(i)];
+    T* const x = out + i * s.n * s.k;
+    const Verdict v = Minimiser<T>{s, o, kept, right[member], {x, s.k, 1}}.run(member, left[member]);
     if (v.status >= Status::singular) std::fill_n(x, s.n * s.k, T(std::numeric_limits<R>::quiet_NaN()));
-    state.verdicts[static_cast<std::size_t>(i)] = v;
+    verdicts[static_cast<std::size_t>(i)] = v;
+  });
+}
+
+// What is said of a member that went through lanes: as of any other of full rank. `error`: of each, or of none.
+Verdicts::Detail detail_of(const Sizes& s, const Tensor& a, const Tensor& error) {
+  const auto known = std::make_shared<const Conditions>(a, s.batch, spectral_conditions);
+  return [s, known, error](std::int64_t member, Verdict& v) {
+    const Tensor one = known->matrix(member);
+    const kernels::View<double> view{data_of<const double>(one), s.n, 1};
+    v.rcond = (*known)[member];
+    if (s.m >= s.n)
+      if (const Balanced<double> again(s.m, s.n, view); again.svd && again.svd->converged())
+        v.rcond = again.svd->rcond(s.n);
+    judge<double>(s, view, error.defined() ? data_of<const double>(error)[member] : kUnit<double>, v);
+  };
+}
+
+// Through lanes; members in doubt as a stack of their own, or by the singular values that are kept.
+template <class T>
+void run_small(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, const Factors* factors,
+               Verdicts& verdicts, const Tensor& x) {
+  const std::int64_t members = count_of(s.batch);
+  const bool refined = few(s.n, s.k), by_lu = s.m == s.n && refined && o.cutoff.atol <= 0;
+  const LaneStack<T> left(a, s.batch), right(b, s.batch);
+  const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {members})) : Tensor();
+  const std::vector<std::int64_t> doubtful =
+      run_lanes(members, std::max(s.m, s.n), data_of<double>(number), [&](Range range, Marks marks) {
+        if (by_lu) {
+          kernels::batched::solve<T>(s.n, s.k, left.source(), right.source(), range, data_of<T>(x), true, marks);
+          return doubt_rank(s.n, o.cutoff.rtol, range, marks);
+        }
+        marks.error = std::exchange(marks.rcond, nullptr);
+        kernels::batched::least_squares<T>(s.m, s.n, s.k, left.source(), right.source(),
+                                           {o.cutoff.rtol, o.cutoff.atol}, range, data_of<T>(x), refined, marks);
+      });
+  Verdict common;
+  common.method = by_lu ? Method::lu : Method::qr;
+  common.kept = std::min(s.m, s.n);
+  verdicts.share(static_cast<std::size_t>(members), common, detail_of(s, a, by_lu ? Tensor() : number));
+  redo(doubtful, {x}, verdicts, [&](const Tensors& to, Verdicts& own) {
+    if (factors)
+      return run<double>(s, brought(a, f64), brought(b, f64), o, factors, own, data_of<double>(to[0]), doubtful);
+    Sizes rest = s;
+    rest.batch = {static_cast<std::int64_t>(doubtful.size())};
+    run<double>(rest, members_of(a, s.batch, doubtful, f64), members_of(b, s.batch, doubtful, f64), o, nullptr, own,
+                data_of<double>(to[0]));
   });
 }
 
 void forward(Call& c) {
   const Sizes s(c.in[0], c.in[1]);
   const std::int64_t longest = std::max(s.m, s.n);
-  const DType work = working_dtype(c.key, longest);
-  auto state = new_state(c, s.batch);
   const LstsqSettings o{cutoff_of(c, 0, c.key, longest), ridge_of(c, 2)};
-  const Tensor a = brought(c.in[0], work), b = brought(s.b, work);
-  Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(s, a, b, o, factors_of(c), *state, out); });
-  out.finish();
+  const Factors* const factors = factors_of(c);
+  const bool adjoint = factors && factors->adjoint;
+  const std::int64_t members = count_of(s.batch);
+  const bool small = fits_lanes(c.key, members, s.m, s.n) && fits_lanes(c.key, members, s.m, s.k) &&
+                     o.ridge.rule == RidgeRule::none && !adjoint;
+  auto state = new_state(c, s.batch, {}, !small);
+  const DType work = small ? c.key : working_dtype(c.key, longest);
+  const Tensor a = brought(factors && !adjoint ? factors->kept->matrix() : c.in[0], work), b = brought(s.b, work);
+  if (small) {
+    with_real(work, [&]<class T>(T) { run_small<T>(s, a, b, o, factors, state->verdicts, c.out[0]); });
+  } else {
+    Result out(c.out[0], work);
+    with_float(work, [&]<class T>(T) { run<T>(s, a, b, o, factors, state->verdicts, out.data<T>()); });
+    out.finish();
+  }
   if (c.attr(2)) {
     const Tensor ridges = Tensor::adopt(detail::make_node(f64, s.batch));
     for (std::size_t i = 0; i < state->verdicts.size(); ++i)

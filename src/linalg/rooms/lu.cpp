@@ -4,6 +4,7 @@
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -45,12 +46,11 @@ void factor(const MatrixSizes& s, kernels::View<T> a, std::int64_t* p, T* l, T* 
 }
 
 template <class T>
-void run(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, std::int64_t* p, const Result& l,
-         const Result& u) {
+void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, std::int64_t* p, T* l, T* u) {
   const Stack<T> stack(a, s.batch);
   for_members(s.members(), s.longest(), [&](std::int64_t i) {
-    T *const to_l = l.data<T>() + i * s.m * s.k, *const to_u = u.data<T>() + i * s.k * s.n;
-    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
+    T *const to_l = l + i * s.m * s.k, *const to_u = u + i * s.k * s.n;
+    Verdict& v = verdicts[static_cast<std::size_t>(i)];
     v.method = Method::lu;
     factor<T>(s, stack[i], p + i * s.m, to_l, to_u, v);
     if (v.status == Status::ok) return;
@@ -60,16 +60,50 @@ void run(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, std::in
   });
 }
 
+// How much elimination made a member's elements grow, found out when it is asked for.
+Verdicts::Detail growth_of(const MatrixSizes& s, const Tensor& a) {
+  return [s, a](std::int64_t member, Verdict& v) {
+    const Tensor one = members_of(a, s.batch, {member}, f64);
+    std::vector<std::int64_t> p(static_cast<std::size_t>(s.m));
+    std::vector<double> l(static_cast<std::size_t>(s.m * s.k)), u(static_cast<std::size_t>(s.k * s.n));
+    factor<double>(s, {data_of<const double>(one), s.n, 1}, p.data(), l.data(), u.data(), v);
+  };
+}
+
+// Through lanes; members in doubt as a stack of their own.
+template <class T>
+void run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, const Tensors& out) {
+  const LaneStack<T> stack(a, s.batch);
+  const std::vector<std::int64_t> doubtful =
+      run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
+        kernels::batched::lu<T>(s.m, s.n, stack.source(), range, data_of<std::int64_t>(out[0]), data_of<T>(out[1]),
+                                data_of<T>(out[2]), marks);
+      });
+  Verdict common;
+  common.method = Method::lu;
+  verdicts.share(static_cast<std::size_t>(s.members()), common, growth_of(s, a));
+  redo(doubtful, out, verdicts, [&](const Tensors& to, Verdicts& own) {
+    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, data_of<std::int64_t>(to[0]),
+                data_of<double>(to[1]), data_of<double>(to[2]));
+  });
+}
+
 void forward(Call& c) {
   const MatrixSizes s(c.in[0]);
-  const DType work = working_dtype(c.key, s.longest());
+  const bool small = fits_lanes(c.key, s.members(), s.m, s.n);
+  const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(c.in[0], work);
-  auto state = new_state(c, s.batch);
-  auto* const p = reinterpret_cast<std::int64_t*>(c.out[0].node()->data);
-  Result l(c.out[1], work), u(c.out[2], work);
-  with_float(work, [&]<class T>(T) { run<T>(s, a, *state, p, l, u); });
-  l.finish();
-  u.finish();
+  auto state = new_state(c, s.batch, {}, !small);
+  if (small) {
+    with_real(work, [&]<class T>(T) { run_small<T>(s, a, state->verdicts, c.out); });
+  } else {
+    Result l(c.out[1], work), u(c.out[2], work);
+    with_float(work, [&]<class T>(T) {
+      run<T>(s, a, state->verdicts, data_of<std::int64_t>(c.out[0]), l.data<T>(), u.data<T>());
+    });
+    l.finish();
+    u.finish();
+  }
   settle(c, std::move(state), policy_of(c, 0), "Look at the matrix: it could not be factored.");
 }
 

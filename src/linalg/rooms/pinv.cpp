@@ -1,10 +1,12 @@
 #include <cmath>
+#include <utility>
 
 #include "linalg/augmented.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/scaled_condition.hpp"
+#include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -29,19 +31,32 @@ void infer(Call& c) {
   c.output(c.key, turned(c.in[0]));
 }
 
+// For the gradient: rcond apart from units, where it is small.
 template <class T>
-void run(const Tensor& a, const Factors* factors, Cutoff cutoff, double u, Diagnosis::State& state,
-         const Result& out) {
+void keep_condition(const MatrixSizes& s, kernels::View<T> a, double rcond, double u, Verdict& v) {
+  if (v.kept > 0 && rcond < std::sqrt(u)) v.rcond = scaled_rcond<T>(s.m, s.n, a, v.kept);
+}
+
+struct Wanted {
+  Cutoff cutoff;
+  double u;  // the unit round-off of the result
+};
+
+// All members, or those of `which`, whose answers follow each other.
+template <class T>
+void run(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wanted& wanted, Verdicts& verdicts,
+         T* out, const std::vector<std::int64_t>& which = {}) {
   using R = typename kernels::RealOf<T>::type;
-  const std::int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
-  const Stack<T> stack(a, state.batch);
-  const KeptFor<T> kept(factors, state.batch);
+  const std::int64_t m = s.m, n = s.n;
+  const Stack<T> stack(a, s.batch);
+  const KeptFor<T> kept(factors, s.batch);
   std::vector<T> identity(static_cast<std::size_t>(m * m), T(0));
   for (std::int64_t i = 0; i < m; ++i) identity[static_cast<std::size_t>(i * m + i)] = T(1);
-  for_members(static_cast<std::int64_t>(state.verdicts.size()), std::max(m, n), [&](std::int64_t i) {
-    Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
-    T* const to = out.data<T>() + i * m * n;
-    kept.spectral(i, m, n, stack[i], [&](const Spectral<T>& svd) {
+  for_members(static_cast<std::int64_t>(verdicts.size()), s.longest(), [&](std::int64_t i) {
+    const std::int64_t member = which.empty() ? i : which[static_cast<std::size_t>(i)];
+    Verdict& v = verdicts[static_cast<std::size_t>(i)];
+    T* const to = out + i * m * n;
+    kept.spectral(member, m, n, stack[member], [&](const Spectral<T>& svd) {
       v.method = Method::svd;
       v.status = svd.status();
       v.kept = 0;
@@ -49,27 +64,81 @@ void run(const Tensor& a, const Factors* factors, Cutoff cutoff, double u, Diagn
         std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
         return;
       }
-      const double least = cutoff(svd.largest());
-      const Minimised found = least_squares<T>(m, n, m, stack[i], svd, least, {identity.data(), m, 1}, {to, m, 1});
+      const double least = wanted.cutoff(svd.largest());
+      const Minimised found =
+          least_squares<T>(m, n, m, stack[member], svd, least, {identity.data(), m, 1}, {to, m, 1});
       v.kept = found.kept;
       // ‖δA⁺‖ ≤ 2‖A⁺‖²‖δA‖ at fixed rank (Wedin 1973): kinder to A⁺ as a whole than to its columns one by one.
       const bool whole = found.kept > 0 && found.kept < std::min(m, n);
       conclude_least_squares<T>(v, whole ? std::min(1.0, 2 * kUnit<T> / found.rcond) : found.error);
-      if (v.kept > 0 && found.rcond < std::sqrt(u)) v.rcond = scaled_rcond<T>(m, n, stack[i], v.kept);
+      keep_condition<T>(s, stack[member], found.rcond, wanted.u, v);
     });
   });
 }
 
+// What is said of a member that went through lanes: as of any other of full rank. `error`: of each, or of none.
+Verdicts::Detail detail_of(const MatrixSizes& s, const Tensor& a, double u, const Tensor& error) {
+  const auto known = std::make_shared<const Conditions>(a, s.batch, spectral_conditions);
+  return [s, known, u, error](std::int64_t member, Verdict& v) {
+    const Tensor one = known->matrix(member);
+    conclude_least_squares<double>(v, error.defined() ? data_of<const double>(error)[member] : kUnit<double>);
+    keep_condition<double>(s, {data_of<const double>(one), s.n, 1}, (*known)[member], u, v);
+  };
+}
+
+// Through lanes; members in doubt as a stack of their own, or by the singular values that are kept. Square matrices
+// of full rank have an inverse.
+template <class T>
+void run_small(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wanted& wanted,
+               Verdicts& verdicts, const Tensor& x) {
+  const auto [rtol, atol] = wanted.cutoff;
+  const bool refined = few(s.n, s.m), by_lu = s.m == s.n && atol <= 0;
+  const LaneStack<T> stack(a, s.batch);
+  const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {s.members()})) : Tensor();
+  std::vector<T> one(static_cast<std::size_t>(s.n * s.n), T(0));
+  for (std::int64_t i = 0; i < s.n; ++i) one[static_cast<std::size_t>(i * s.n + i)] = T(1);
+  const std::vector<std::int64_t> doubtful =
+      run_lanes(s.members(), s.longest(), data_of<double>(number), [&](Range range, Marks marks) {
+        if (by_lu) {
+          if (refined)
+            kernels::batched::solve<T>(s.n, s.n, stack.source(), {one.data(), 0, s.n, 1}, range, data_of<T>(x), true,
+                                       marks);
+          else
+            kernels::batched::inverse<T>(s.n, stack.source(), range, data_of<T>(x), marks);
+          doubt_rank(s.n, rtol, range, marks);
+          for (std::int64_t i = range.begin; i < range.end; ++i) marks.rcond[i] = 2 * kUnit<double> / marks.rcond[i];
+          return;
+        }
+        marks.error = std::exchange(marks.rcond, nullptr);
+        kernels::batched::pseudo_inverse<T>(s.m, s.n, stack.source(), {rtol, atol}, range, data_of<T>(x), refined,
+                                            marks);
+      });
+  Verdict common;
+  common.method = by_lu ? Method::lu : Method::qr;
+  common.kept = s.k;
+  verdicts.share(static_cast<std::size_t>(s.members()), common,
+                 detail_of(s, a, wanted.u, refined ? Tensor() : number));
+  redo(doubtful, {x}, verdicts, [&](const Tensors& to, Verdicts& own) {
+    if (factors) return run<double>(s, brought(a, f64), factors, wanted, own, data_of<double>(to[0]), doubtful);
+    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), nullptr, wanted, own, data_of<double>(to[0]));
+  });
+}
+
 void forward(Call& c) {
-  const Tensor& x = c.in[0];
-  const std::int64_t longest = std::max(x.shape()[x.shape().size() - 2], x.shape().back());
-  const DType work = working_dtype(c.key, longest);
-  auto state = new_state(c, batch_of(x));
-  const Cutoff cutoff = cutoff_of(c, 0, c.key, longest);
-  const Tensor a = brought(x, work);
-  Result out(c.out[0], work);
-  with_float(work, [&]<class T>(T) { run<T>(a, factors_of(c), cutoff, round_off(c.key), *state, out); });
-  out.finish();
+  const MatrixSizes s(c.in[0]);
+  const Factors* const factors = factors_of(c);
+  const Wanted wanted{cutoff_of(c, 0, c.key, s.longest()), round_off(c.key)};
+  const bool adjoint = factors && factors->adjoint, small = fits_lanes(c.key, s.members(), s.m, s.n) && !adjoint;
+  auto state = new_state(c, s.batch, {}, !small);
+  const DType work = small ? c.key : working_dtype(c.key, s.longest());
+  const Tensor a = brought(factors && !adjoint ? factors->kept->matrix() : c.in[0], work);
+  if (small) {
+    with_real(work, [&]<class T>(T) { run_small<T>(s, a, factors, wanted, state->verdicts, c.out[0]); });
+  } else {
+    Result out(c.out[0], work);
+    with_float(work, [&]<class T>(T) { run<T>(s, a, factors, wanted, state->verdicts, out.data<T>()); });
+    out.finish();
+  }
   c.beside().residuals = {kept_values(state->batch, state->verdicts)};
   settle(c, std::move(state), policy_of(c, 2),
          "Bring its columns to one size, drop small singular values (rtol), or use inv with a ridge; in float32: "

@@ -70,18 +70,10 @@ void run_small(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, c
   Verdict common;
   common.method = Method::qr;
   state.verdicts.share(static_cast<std::size_t>(s.members()), common, {});
-  if (doubtful.empty()) return;
-  MatrixSizes rest = s;
-  rest.batch = {static_cast<std::int64_t>(doubtful.size())};
-  const Tensor some_q = Tensor::adopt(detail::make_node(f64, rest.with({s.m, s.k}))),
-               some_r = Tensor::adopt(detail::make_node(f64, rest.with({s.k, s.n})));
-  Verdicts verdicts;
-  verdicts.resize(doubtful.size());
-  run<double>(rest, members_of(a, s.batch, doubtful, f64), verdicts, data_of<double>(some_q), data_of<double>(some_r),
-              s.k, nullptr);
-  put_members(some_q, doubtful, s.m * s.k, q);
-  put_members(some_r, doubtful, s.k * s.n, r);
-  state.verdicts.take(verdicts, doubtful);
+  redo(doubtful, {q, r}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
+    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), verdicts, data_of<double>(to[0]),
+                data_of<double>(to[1]), s.k, nullptr);
+  });
 }
 
 void forward(Call& c) {

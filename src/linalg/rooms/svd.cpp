@@ -95,35 +95,19 @@ void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts,
 template <class T>
 std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, Parts parts,
                                     const Tensors& out, std::vector<Bounds>& bounds) {
-  const bool vectors = parts != Parts::values;
-  const Tensor& values = out[vectors ? 1 : 0];
+  const Tensors all = parts == Parts::values ? Tensors{Tensor(), out[0], Tensor()} : out;
   const LaneStack<T> stack(a, s.batch);
   std::vector<std::int64_t> doubtful = run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
-    kernels::batched::svd<T>(s.m, s.n, stack.source(), range, vectors ? data_of<T>(out[0]) : nullptr,
-                             data_of<T>(values), vectors ? data_of<T>(out[2]) : nullptr, marks);
+    kernels::batched::svd<T>(s.m, s.n, stack.source(), range, data_of<T>(all[0]), data_of<T>(all[1]),
+                             data_of<T>(all[2]), marks);
   });
   Verdict common;
   common.method = Method::svd;
   state.verdicts.share(static_cast<std::size_t>(s.members()), common, {});
-  if (doubtful.empty()) return doubtful;
-  MatrixSizes rest = s;
-  rest.batch = {static_cast<std::int64_t>(doubtful.size())};
-  const auto room = [&](const Tensor& like) {
-    return Tensor::adopt(detail::make_node(f64, {rest.batch[0] * (like.size() / s.members())}));
-  };
-  const Tensor sigma = room(values), u = vectors ? room(out[0]) : Tensor(), vh = vectors ? room(out[2]) : Tensor();
-  Verdicts verdicts;
-  verdicts.resize(doubtful.size());
-  run<double>(
-      rest, members_of(a, s.batch, doubtful, f64), verdicts, parts, false,
-      {vectors ? data_of<double>(u) : nullptr, data_of<double>(sigma), vectors ? data_of<double>(vh) : nullptr},
-      bounds);
-  put_members(sigma, doubtful, s.k, values);
-  if (vectors) {
-    put_members(u, doubtful, s.m * s.k, out[0]);
-    put_members(vh, doubtful, s.k * s.n, out[2]);
-  }
-  state.verdicts.take(verdicts, doubtful);
+  redo(doubtful, all, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
+    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), verdicts, parts, false,
+                {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, bounds);
+  });
   return doubtful;
 }
 

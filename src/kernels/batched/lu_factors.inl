@@ -1,0 +1,77 @@
+#include "kernels/batched/lu.inl"
+
+// P A = L U in place, A m × n, by Crout's order: what is subtracted from an element is summed first, so that the
+// product of the factors is nearer to A than by subtracting step by step. U has its diagonal.
+template <class R, class S>
+WP_PACK void factor_by_sums(R m, S n, V* a, Elimination<R>& e) {
+  begin(m, e);
+  const auto subtract = WP_EACH2(i, j) {
+    V sum = V{};
+    const int terms = i < j ? i : j;
+    for (int p = 0; p < terms; ++p) sum = fma(a[i * n + p], a[p * n + j], sum);
+    a[i * n + j] -= sum;
+    return a[i * n + j];
+  };
+  steps<S>(
+      0, std::min<int>(m, n), WP_EACH(k) {
+        steps<R>(
+            k, m, WP_EACH(i) { subtract(i, k); });
+        take_pivot(m, n, k, a, e);
+        e.largest = larger(magnitude(a[k * n + k]), e.largest);
+        each<S>(
+            k + 1, n, WP_EACH(j) { e.largest = larger(magnitude(subtract(k, j)), e.largest); });
+        const V inverse = 1.0 / a[k * n + k];
+        steps<R>(
+            k + 1, m, WP_EACH(i) { a[i * n + k] *= inverse; });
+      });
+}
+
+// The rows' order, L (m × k), U (k × n) and its largest element. Where are all of them numbers, and A too?
+template <class R, class S>
+[[gnu::noinline]] M factor_lanes(R m, S n, V* a, V* order, V* l, V* u, V& largest) {
+  const int rank = std::min<int>(m, n);
+  V top = V{}, down = V{} + 1.0, all = V{};
+  for (int e = 0; e < m * n; ++e) top = larger(magnitude(a[e]), top);
+  const bool moved = brought_near(m * n, top, a, down);
+  Elimination<R> e;
+  factor_by_sums(m, n, a, e);
+  for (int i = 0; i < m; ++i) order[i] = __builtin_convertvector(e.order[i], V);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < rank; ++j) {
+      V& to = l[i * rank + j];
+      to = j < i ? a[i * n + j] : V{} + (i == j ? 1.0 : 0.0);
+      all += to;
+    }
+  largest = moved ? e.largest / down : e.largest;
+  for (int i = 0; i < rank; ++i)
+    for (int j = 0; j < n; ++j) {
+      V& to = u[i * n + j];
+      to = j < i ? V{} : a[i * n + j];
+      all += to;
+      if (moved) to /= down;
+    }
+  return moderate(top) & (0.0 * all == 0.0);
+}
+
+template <class T>
+void lu(int m, int n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Marks marks) {
+  const int rank = std::min(m, n);
+  Registers room(3 * m * n + m);
+  V *const matrix = room.take(m * n), *const left = room.take(m * rank), *const right = room.take(rank * n),
+           *const order = room.take(m);
+  const auto run = [&](auto rows, auto columns) __attribute__((always_inline)) {
+    blocks(range, [&](std::int64_t first, int have) {
+      load<T>(m, n, a, first, have, matrix);
+      V largest;
+      const M good = factor_lanes(rows, columns, matrix, order, left, right, largest);
+      store<std::int64_t>(m, order, first, have, p);
+      store<T>(m * rank, left, first, have, l);
+      store<T>(rank * n, right, first, have, u);
+      mark(good & in_range<T>(largest), first, have, marks.redo);
+    });
+  };
+  if (m == n)
+    with_size(n, [&](auto size) { run(size, size); });
+  else
+    run(Sized{m}, Sized{n});
+}
