@@ -81,6 +81,7 @@ void keep_bounds(const Call& c, Diagnosis::State& state, const Tensor& given, St
     const Tensor values = packed(given, f64);
     const auto* const v = reinterpret_cast<const double*>(values.node()->data);
     std::vector<Bounds> all;
+    all.reserve(state.verdicts.size());
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(state.verdicts.size()); ++i)
       all.push_back(bounds.of(i, v + i * n, n));
     c.beside().residuals = {kept_bounds(state.batch, all)};
@@ -90,6 +91,7 @@ void keep_bounds(const Call& c, Diagnosis::State& state, const Tensor& given, St
 
 Tensor kept_bounds(const Dims& batch, const std::vector<Bounds>& bounds) {
   std::vector<double> all;
+  all.reserve(3 * bounds.size());
   for (const Bounds& b : bounds) all.insert(all.end(), {b.absolute, b.relative, b.rounding});
   Dims shape = batch;
   shape.push_back(3);

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "ops/dispatch.hpp"
+#include "ops/lines.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -22,22 +23,30 @@ void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t l
 
 }  // namespace
 
+std::vector<double> doubles_of(const Tensor& t) {
+  const Tensor all = packed(t, f64);
+  const auto* const data = reinterpret_cast<const double*>(all.node()->data);
+  return {data, data + all.size()};
+}
+
 Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms) {
   const Unseen unseen;
   Clusters c;
   const double u = finfo(s.dtype()).eps / 2;
   const auto k = static_cast<std::size_t>(s.shape().back());
-  c.s = astype(s, f64).to_vector<double>();
+  c.s = doubles_of(s);
   const std::size_t members = k ? c.s.size() / k : 0;
-  const std::vector<double> off = bounds.to_vector<double>();
+  const std::vector<double> off = doubles_of(bounds);
   std::vector<double> w(c.s.size(), 0), near(members), tie(members);
   c.group.assign(c.s.size(), -1);
   c.at_zero.assign(c.s.size(), 0);
+  c.error.reserve(c.s.size());
+  const double closeness = std::pow(u, 1.0 / (terms + 1));
   for (std::size_t m = 0; m < members; ++m) {
     const std::size_t first = m * k, end = first + k;
     double most = 0;
     for (std::size_t i = first; i < end; ++i) most = std::max(most, std::fabs(c.s[i]));
-    near[m] = std::pow(u, 1.0 / (terms + 1)) * most;
+    near[m] = closeness * most;
     const double absolute = off[3 * m], relative = off[3 * m + 1], rounding = off[3 * m + 2];
     const auto error = [&](double v) {
       return std::min(absolute, relative * std::fabs(v)) + rounding * std::fabs(v);
@@ -45,16 +54,18 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
     const auto tied = [&](double v, double w2) { return std::fabs(v - w2) <= error(v) + error(w2); };
     tie[m] = 2 * error(most);
     for (std::size_t i = first; i < end; ++i) c.error.push_back(error(c.s[i]));
-    int e = 0;
-    std::frexp(most, &e);
-    const double size = most > 0 ? std::ldexp(1.0, e - 1) : 1;
+    const auto size = [most] {
+      int e = 0;
+      std::frexp(most, &e);
+      return most > 0 ? std::ldexp(1.0, e - 1) : 1;
+    };
     int groups = 0;
     for (std::size_t i = first; i < end;) {
       std::size_t j = i + 1;
       while (j < end && std::fabs(c.s[j] - c.s[j - 1]) <= near[m]) ++j;
       const bool zero = zero_counts && std::fabs(c.s[j - 1]) <= near[m];
       const bool cluster = j > i + 1 || zero;
-      if (cluster) split(c, w, i, j, zero, size);
+      if (cluster) split(c, w, i, j, zero, size());
       for (std::size_t t = i; t < j;) {  // ties inside the cluster
         std::size_t v = t + 1;
         while (v < j && tied(c.s[v], c.s[v - 1])) ++v;

@@ -1,8 +1,13 @@
 // Repeated and nearly repeated singular values or eigenvalues, as derivatives see them.
 #pragma once
+#include <vector>
+
 #include "wellposed/tensor.hpp"
 
 namespace wp::linalg {
+
+// The elements of a real tensor in row-major order.
+std::vector<double> doubles_of(const Tensor& t);
 
 // Below `near` the quotient K/(s_j − s_i) of a derivative loses more digits than the series of its limit; below `tie`
 // two values are equal up to rounding. Along `w` every cluster splits; it is of the size of the largest value, and

@@ -201,12 +201,11 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
                 const std::function<Tensor()>& at_level) {
   if (!c.ties) return g;
   const auto k = static_cast<std::size_t>(g.shape().back());
-  const auto numbers = [](const Tensor& t) { return astype(t, f64).to_vector<double>(); };
-  const std::vector<double> v = unrecorded([&] { return numbers(g); });
+  const std::vector<double> v = unrecorded([&] { return doubles_of(g); });
   const double eps = finfo(g.dtype()).eps, worst = unevenness(c, k, v, eps);
   if (worst == 0) return g;
   if (at_level) {
-    const std::vector<double> again = unrecorded([&] { return numbers(at_level()); });
+    const std::vector<double> again = unrecorded([&] { return doubles_of(at_level()); });
     const bool finite = std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); });
     if (finite && unevenness(c, k, again, eps) == 0) return g;
   }
@@ -232,8 +231,7 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
   if (!b.verify().value_or(true)) return;
   const double half = 1000 * std::sqrt(finfo(g.dtype()).eps / 2);  // bounds are some thirty times the errors
   const auto k = static_cast<std::size_t>(g.shape().back());
-  const auto numbers = [](const Tensor& t) { return astype(t, f64).to_vector<double>(); };
-  const std::vector<double> v = numbers(g);
+  const std::vector<double> v = doubles_of(g);
   if (v.size() != c.s.size()) return;
   double least_gap = HUGE_VAL;
   std::vector<char> small(v.size());  // known to few digits; of what is zero up to rounding ties tell
@@ -243,7 +241,7 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
     for (std::size_t i = first; i < first + k; ++i) {
       const double size = std::fabs(c.s[i]);
       small[i] = size > c.error[i] && v[i] != 0 && c.error[i] > half * size;
-      if (i + 1 == first + k || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
+      if (i + 1 == first + k || v[i] == v[i + 1] || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
       const double gap = std::fabs(c.s[i] - c.s[i + 1]), loss = std::max(c.error[i], c.error[i + 1]) / gap;
       if (loss * std::fabs(v[i] - v[i + 1]) > half * most) least_gap = std::min(least_gap, gap);
     }
@@ -254,7 +252,7 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
                   " only: their vectors, of which the gradient is made, have lost digits accordingly."),
               "Use what treats them alike, or a wider dtype.");
   if (std::find(small.begin(), small.end(), 1) == small.end()) return;
-  const std::vector<double> moved = numbers(at(add(s, astype(Tensor::from(c.error, s.shape()), s.dtype()))));
+  const std::vector<double> moved = doubles_of(at(add(s, astype(Tensor::from(c.error, s.shape()), s.dtype()))));
   double worst = 0;
   for (std::size_t first = 0; first < v.size(); first += k) {
     double most = 0, off = 0;
@@ -311,8 +309,7 @@ struct Compared {
   bool same() const { return !bool(wp::any(greater(off, allowed))); }
   // Refuses what depends on signs, finds a kink at ties.
   void judge(const Backward& b, const Clusters& c) const {
-    const auto numbers = [](const Tensor& t) { return astype(t, f64).to_vector<double>(); };
-    const std::vector<double> offs = numbers(off), sizes = numbers(size), most = numbers(allowed);
+    const std::vector<double> offs = doubles_of(off), sizes = doubles_of(size), most = doubles_of(allowed);
     std::ptrdiff_t kink = -1;
     for (std::size_t m = 0; m < offs.size(); ++m) {
       if (offs[m] <= most[m]) continue;
