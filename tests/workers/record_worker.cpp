@@ -63,9 +63,9 @@ int* volatile nowhere = nullptr;
 // Everything behind a block up to the end of the heap: the next large request finds the rest's size wrong, inside
 // malloc.
 void corrupt_heap() {
-  volatile char* const end = static_cast<char*>(sbrk(0));
-  for (volatile char* at = static_cast<char*>(std::malloc(5000)) + 5000; at < end; ++at)
-    *at = static_cast<char>(0xFF);
+  volatile char* at = static_cast<char*>(std::malloc(5000)) + 5000;
+  volatile char* const end = static_cast<char*>(sbrk(0));  // behind it: malloc may have moved the end
+  for (; at < end; ++at) *at = static_cast<char>(0xFF);
   for (int i = 0; i < 1000; ++i) {
     void* volatile more = std::malloc(100000);
     (void)more;
