@@ -312,13 +312,12 @@ void Parser::read_scopes() {
 
 void Parser::read_steps() {
   std::vector<std::pair<std::uint64_t, StepFact>> found;
-  std::uint64_t damaged = 0;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(header_.steps.count, 1 << 20); ++i) {
     StepRow r;
     if (!row(header_.steps, i, r)) break;
     if (r.sequence == 0 && r.crc == 0) continue;
     if (!sound(r)) {
-      ++damaged;
+      ++flight_.torn;
       continue;
     }
     found.push_back(
@@ -328,7 +327,6 @@ void Parser::read_steps() {
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [sequence, step] : found) flight_.steps.push_back(step);
-  if (damaged) miss(say(damaged, damaged == 1 ? " step" : " steps", " cannot be read."));
 }
 
 void Parser::read_crash() {
