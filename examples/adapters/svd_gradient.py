@@ -15,7 +15,7 @@ from wellposed.tensorflow import linalg
 
 
 def show(x):
-    return np.array2string(np.asarray(x) + 0.0, precision=6, suppress_small=True)
+    return np.array2string(np.round(np.asarray(x), 6) + 0.0, precision=6, suppress_small=True)
 
 
 A = tf.constant([[1.0, 2.0], [3.0, 4.0]], dtype=tf.float64)
