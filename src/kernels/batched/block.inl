@@ -61,8 +61,9 @@ WP_PACK V larger(V a, V b) {
 WP_PACK V less(V a, V b, V c) {
   return fma(-a, b, c);
 }
-WP_PACK void exchange(M where, V& a, V& b) {
-  const V old = a;
+template <class E>
+WP_PACK void exchange(M where, E& a, E& b) {  // E: V, M
+  const E old = a;
   a = where ? b : a;
   b = where ? old : b;
 }

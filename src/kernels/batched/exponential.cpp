@@ -1,11 +1,6 @@
 #include "kernels/batched/exponential.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "kernels/gemm.hpp"
-#include "simd/pack.hpp"
+#include "kernels/batched/entry.hpp"
 
 namespace wp::kernels::batched {
 namespace {
@@ -15,9 +10,8 @@ namespace {
 
 template <class T>
 void exponential(std::int64_t n, Source<T> a, Range range, T* x, Marks marks) {
-  static constexpr decltype(&baseline::exponential<T>) all[] = {baseline::exponential<T>, avx2::exponential<T>,
-                                                                avx512::exponential<T>};
-  all[static_cast<int>(simd::isa())](static_cast<int>(n), a, range, x, marks);
+  chosen(baseline::exponential<T>, avx2::exponential<T>, avx512::exponential<T>)(static_cast<int>(n), a, range, x,
+                                                                                 marks);
 }
 template void exponential(std::int64_t, Source<float>, Range, float*, Marks);
 template void exponential(std::int64_t, Source<double>, Range, double*, Marks);

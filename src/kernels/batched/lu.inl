@@ -72,20 +72,8 @@ template <class R, class S>
 WP_PACK void take_pivot(R m, S n, int k, V* a, Elimination<R>& e) {
   const M pivot = pivot_of(m, n, k, a);
   e.pivots[k] = pivot;
-  if constexpr (R::fixed) {
-    steps<R>(
-        k + 1, m, WP_EACH(i) {
-          const M here = pivot == i;
-          const M old = e.order[k];
-          e.order[k] = here ? e.order[i] : old;
-          e.order[i] = here ? old : e.order[i];
-          each<S>(
-              0, n, WP_EACH(j) { exchange(here, a[k * n + j], a[i * n + j]); });
-        });
-  } else {
-    exchange_rows(n, k, pivot, a);
-    exchange_rows(1, k, pivot, reinterpret_cast<V*>(e.order));
-  }
+  bring_pivot(m, n, k, pivot, a);
+  bring_pivot(m, Fixed<1>{}, k, pivot, e.order);
 }
 template <class R>
 WP_PACK void begin(R m, Elimination<R>& e) {

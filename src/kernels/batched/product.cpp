@@ -1,8 +1,6 @@
 #include "kernels/batched/product.hpp"
 
-#include <algorithm>
-
-#include "kernels/gemm.hpp"
+#include "kernels/batched/entry.hpp"
 #include "kernels/scan.hpp"
 #include "simd/partial.hpp"
 #include "wellposed/dtype.hpp"
@@ -25,10 +23,9 @@ struct Some {
 // Right factors whose rows are not contiguous, as such.
 template <class T>
 Source<T> packed(const Some<T>& s, T* to) {
-  static constexpr decltype(&baseline::turn<T>) turns[] = {baseline::turn<T>, avx2::turn<T>, avx512::turn<T>};
   const std::int64_t count = s.b.step == 0 ? 1 : s.count;
   if (s.b.rows == 1) {
-    turns[static_cast<int>(simd::isa())](s, count, to);
+    chosen(baseline::turn<T>, avx2::turn<T>, avx512::turn<T>)(s, count, to);
   } else {
     T* at = to;
     for (std::int64_t i = 0; i < count; ++i)
@@ -42,16 +39,14 @@ Source<T> packed(const Some<T>& s, T* to) {
 
 template <class T>
 bool product(std::int64_t m, std::int64_t n, std::int64_t k, Source<T> a, Source<T> b, Range range, T* c) {
-  using Run = void (*)(const Some<T>&);
-  static constexpr Run products[] = {baseline::multiply<T>, avx2::multiply<T>, avx512::multiply<T>};
-  static constexpr Run dots[] = {baseline::dots<T>, avx2::dots<T>, avx512::dots<T>};
   // One row is a column of Bᵀ·Aᵀ.
   const bool row = m == 1 && n > 1, column = n == 1;
   const Source<T> left = row ? Source<T>{b.data, b.step, b.columns, b.rows} : a;
   const Source<T> right = row ? Source<T>{a.data, a.step, a.columns, a.rows} : b;
   Some<T> some{static_cast<int>(row ? n : m), static_cast<int>(row ? 1 : n), static_cast<int>(k), left, right, 0,
                c + range.begin * m * n};
-  const Run run = (row || column ? dots : products)[static_cast<int>(simd::isa())];
+  const auto run = row || column ? chosen(baseline::dots<T>, avx2::dots<T>, avx512::dots<T>)
+                                 : chosen(baseline::multiply<T>, avx2::multiply<T>, avx512::multiply<T>);
   // So few members at a time that what belongs to them stays in the first-level cache.
   const std::int64_t bytes = (m * k + k * n + m * n) * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t most = std::clamp<std::int64_t>(16384 / bytes, 1, 64);

@@ -41,7 +41,7 @@ WP_PACK LineSums row_sums(S n, const V* a) {
 template <class S>
 WP_PACK void permute(S n, int columns, const Elimination<S>& e, V* x) {
   steps<S>(
-      0, n, WP_EACH(k) { exchange_rows(columns, k, e.pivots[k], x); });
+      0, n, WP_EACH(k) { bring_pivot(n, Sized{columns}, k, e.pivots[k], x); });
 }
 
 // X += D, and the sum of the sizes of its elements. Where is that the last digit?

@@ -75,33 +75,47 @@ template <Triangle kind>
 }
 
 // Row k is exchanged with row `pivot`, lane by lane. All lanes' rows are found first: a question per row would be
-// guessed wrong too often.
-[[gnu::noinline]] inline void exchange_rows(int columns, int k, M pivot, V* a) {
+// guessed wrong too often. E: V, M.
+template <class E>
+[[gnu::noinline]] void exchange_rows(int columns, int k, M pivot, E* a) {
   std::uint64_t rows = 0;
 #pragma GCC unroll 8
   for (int l = 0; l < W; ++l) rows |= std::uint64_t{1} << pivot[l];
   rows &= ~(std::uint64_t{1} << k);
-  V* const row = a + k * columns;
+  E* const row = a + k * columns;
   const auto some = [&](int j, auto count) __attribute__((always_inline)) {
-    constexpr int C = decltype(count)::most;
-    V old[C], fresh[C];
-    each<decltype(count)>(
-        0, C, WP_EACH(c) { old[c] = fresh[c] = row[j + c]; });
+    using C = decltype(count);
+    E old[C::most], fresh[C::most];
+    each<C>(
+        0, count, WP_EACH(c) { old[c] = fresh[c] = row[j + c]; });
     for (std::uint64_t left = rows; left; left &= left - 1) {
       const int i = __builtin_ctzll(left);
       const M here = pivot == i;
-      V* const other = a + i * columns + j;
-      each<decltype(count)>(
-          0, C, WP_EACH(c) {
-            const V v = other[c];
+      E* const other = a + i * columns + j;
+      each<C>(
+          0, count, WP_EACH(c) {
+            const E v = other[c];
             fresh[c] = here ? v : fresh[c];
             other[c] = here ? old[c] : v;
           });
     }
-    each<decltype(count)>(
-        0, C, WP_EACH(c) { row[j + c] = fresh[c]; });
+    each<C>(
+        0, count, WP_EACH(c) { row[j + c] = fresh[c]; });
   };
   int j = 0;
   for (; j + 4 <= columns; j += 4) some(j, Fixed<4>{});
   for (; j < columns; ++j) some(j, Fixed<1>{});
+}
+// The same of m rows, unrolled if their number is known.
+template <class R, class C, class E>
+WP_PACK void bring_pivot(R m, C columns, int k, M pivot, E* a) {
+  if constexpr (R::fixed)
+    steps<R>(
+        k + 1, m, WP_EACH(i) {
+          const M here = pivot == i;
+          each<C>(
+              0, columns, WP_EACH(j) { exchange(here, a[k * columns + j], a[i * columns + j]); });
+        });
+  else
+    exchange_rows(columns, k, pivot, a);
 }
