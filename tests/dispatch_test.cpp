@@ -11,26 +11,25 @@ namespace {
 
 class Diary : public Observer {
  public:
-  void before(const Call& c) override { lines.push_back("before " + std::string(c.op.name)); }
-  void after(Call& c) override { lines.push_back("after " + std::string(c.op.name)); }
+  void after(Call& c) override { lines.emplace_back(c.op.name); }
   std::vector<std::string> lines;
 };
 
-TEST(Dispatch, TellsObserversBeforeAndAfterEachCallWhileTheyListen) {
+TEST(Dispatch, TellsObserversOfEachCallWhileTheyListen) {
   Diary diary;
   {
     const Listen listen(diary);
     (void)log(Tensor{1.0});
   }
   (void)log(Tensor{1.0});
-  EXPECT_EQ(diary.lines, (std::vector<std::string>{"before log", "after log"}));
+  EXPECT_EQ(diary.lines, (std::vector<std::string>{"log"}));
 }
 
-TEST(Dispatch, TellsOfACallThatFailsOnlyThatItBegan) {
+TEST(Dispatch, TellsObserversNothingOfACallThatFails) {
   Diary diary;
   const Listen listen(diary);
   EXPECT_THROW((void)(Tensor{1.0, 2.0} + Tensor{1.0, 2.0, 3.0}), ShapeError);
-  EXPECT_EQ(diary.lines, (std::vector<std::string>{"before add"}));
+  EXPECT_TRUE(diary.lines.empty());
 }
 
 TEST(Dispatch, ObserversMayEndInAnyOrder) {

@@ -78,18 +78,20 @@ void Tangents::after(Call& c) {
   separate_outputs(c);
   std::vector<Tensor> in(n), tangents(n);
   std::vector<Fact> facts(n + c.out.size());
+  std::vector<const Fact*> places;
   for (std::size_t i = 0; i < n; ++i) {
     in[i] = c.in[i];
     tangents[i] = of(c.in[i]);
     if (in[i].defined()) facts[i] = {in[i].shape(), in[i].dtype()};
   }
   for (std::size_t o = 0; o < c.out.size(); ++o) facts[n + o] = {c.out[o].shape(), c.out[o].dtype()};
+  for (const Fact& f : facts) places.push_back(&f);
   const Forward f{{c.op,
                    c.attrs,
                    in,
                    {c.out.begin(), c.out.size()},
                    c.aside ? std::span<const Tensor>(c.aside->residuals) : std::span<const Tensor>(),
-                   facts.data(),
+                   places.data(),
                    c.place(),
                    c.aside ? c.aside->keepsake.get() : nullptr},
                   tangents};

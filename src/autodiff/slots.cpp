@@ -4,7 +4,7 @@ namespace wp::autodiff {
 namespace {
 
 std::atomic<std::uint64_t> next_block{1};
-thread_local std::uint64_t next_id = 0, end_of_block = 0;
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint64_t next_id = 0, end_of_block = 0;
 
 void take_block(std::uint64_t size) noexcept {
   next_id = next_block.fetch_add(1, std::memory_order_relaxed) * size;
@@ -27,8 +27,11 @@ std::int32_t Slots::add(const Tensor& t) {
   std::atomic_ref<std::uint64_t> number(t.node()->id);
   std::uint64_t id = number.load(std::memory_order_relaxed);
   if (id == 0) {
-    const std::uint64_t fresh = new_id();  // another thread may watch the same tensor
-    if (number.compare_exchange_strong(id, fresh, std::memory_order_relaxed)) id = fresh;
+    const std::uint64_t fresh = new_id();
+    if (t.node()->refs.load(std::memory_order_relaxed) == 1)
+      number.store(id = fresh, std::memory_order_relaxed);
+    else if (number.compare_exchange_strong(id, fresh, std::memory_order_relaxed))  // others may watch it too
+      id = fresh;
   }
   if (const std::int32_t known = slot_of(id); known >= 0) return known;
   const auto slot = static_cast<std::int32_t>(count_++);

@@ -59,10 +59,21 @@ std::byte* Steps::take(std::size_t bytes) {
   return piece;
 }
 
+const Fact* Steps::fact_of(const Tensor& t) {
+  static const Fact none;
+  if (!t.defined()) return &none;
+  for (const Fact* const f : recent_) {
+    if (!f) break;
+    if (f->dtype == t.dtype() && f->shape == t.shape()) return f;
+  }
+  facts_.push_front({t.shape(), t.dtype()});
+  return recent_[next_++ % recent_.size()] = &facts_.front();
+}
+
 Step& Steps::add(const Call& c) {
   const std::size_t in = c.in.size(), out = c.out.size(), residuals = c.aside ? c.aside->residuals.size() : 0,
                     attrs = c.attrs.size(), tensors = in + out + residuals;
-  std::byte* at = take(sizeof(Step) + (in + out) * (sizeof(Fact) + sizeof(std::int32_t)) + tensors * sizeof(Tensor) +
+  std::byte* at = take(sizeof(Step) + (in + out) * (sizeof(const Fact*) + sizeof(std::int32_t)) + tensors * sizeof(Tensor) +
                        attrs * sizeof(Attr));
   Step* const s = construct<Step>(at, 1);
   s->op = &c.op;
@@ -73,14 +84,9 @@ Step& Steps::add(const Call& c) {
   s->outputs = static_cast<std::uint32_t>(out);
   s->residuals = static_cast<std::uint32_t>(residuals);
   s->attrs = static_cast<std::uint32_t>(attrs);
-  s->facts = reinterpret_cast<Fact*>(at);
-  for (std::size_t i = 0; i < in + out; ++i, at += sizeof(Fact)) {
-    const Tensor& t = i < in ? c.in[i] : c.out[i - in];
-    if (t.defined())
-      new (at) Fact{t.shape(), t.dtype()};
-    else
-      new (at) Fact{};
-  }
+  const Fact** const facts = construct<const Fact*>(at, in + out);
+  for (std::size_t i = 0; i < in + out; ++i) facts[i] = fact_of(i < in ? c.in[i] : c.out[i - in]);
+  s->facts = facts;
   s->saved = construct<Tensor>(at, tensors);
   s->attr = construct<Attr>(at, attrs);
   s->slots = construct<std::int32_t>(at, in + out);
@@ -91,12 +97,13 @@ Step& Steps::add(const Call& c) {
 
 void Steps::clear() noexcept {
   for (Step* s : steps_) {
-    std::destroy_n(s->facts, s->inputs + s->outputs);
     std::destroy_n(s->saved, s->inputs + s->outputs + s->residuals);
     std::destroy_n(s->attr, s->attrs);
     std::destroy_at(s);
   }
   steps_.clear();
+  facts_.clear();
+  recent_ = {};
   if (!large_)
     for (auto& chunk : chunks_)
       if (spare.chunks.size() < Spare::most) spare.chunks.push_back(std::move(chunk));

@@ -1,6 +1,8 @@
 // One recorded call. A step and all that belongs to it stand in one piece of an arena.
 #pragma once
+#include <array>
 #include <cstddef>
+#include <forward_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,7 +18,7 @@ struct Step {
   std::int64_t number;  // of the training step
   std::uint32_t inputs, outputs, residuals, attrs;
   std::int32_t* slots;  // inputs, then outputs; −1: not on this tape
-  Fact* facts;          // inputs, then outputs
+  Facts facts;          // inputs, then outputs
   Tensor* saved;        // inputs, outputs, residuals; undefined where the rule does not need them
   Attr* attr;
   std::shared_ptr<const void> keepsake;
@@ -49,18 +51,33 @@ struct Alone : Backward {
 };
 
 // Errors and findings of a rule, or of a call that is made again, speak of the op, line and scope of its call.
-struct OnBehalf {
-  detail::Restore<&Context::rule> rule;
-  detail::Restore<&Context::scope> scope;
-  detail::Restore<&Context::step> number;
-  detail::Restore<&Context::running> refusing;
-  Running running;
-  explicit OnBehalf(const Step& s) : running{s.op->name.data(), &s.place} {
-    Context& c = context();
-    c.rule = c.running = &running;
-    c.scope = s.scope;
-    c.step = s.number;
+class OnBehalf {
+ public:
+  explicit OnBehalf(const Step& s)
+      : here_(context()),
+        rule_(here_.rule),
+        outer_(here_.running),
+        scope_(here_.scope),
+        number_(here_.step),
+        running_{s.op->name.data(), &s.place} {
+    set(&running_, &running_, s.scope, s.number);
   }
+  ~OnBehalf() { set(rule_, outer_, scope_, number_); }
+  OnBehalf(const OnBehalf&) = delete;
+  OnBehalf& operator=(const OnBehalf&) = delete;
+
+ private:
+  void set(const Running* rule, const Running* running, const ScopeName* scope, std::int64_t number) noexcept {
+    here_.rule = rule;
+    here_.running = running;
+    here_.scope = scope;
+    here_.step = number;
+  }
+  Context& here_;  // of this thread: asked for once
+  const Running *rule_, *outer_;
+  const ScopeName* scope_;
+  std::int64_t number_;
+  Running running_;
 };
 
 // Steps in the order of the calls; their addresses stay.
@@ -80,7 +97,11 @@ class Steps {
 
  private:
   std::byte* take(std::size_t bytes);
+  const Fact* fact_of(const Tensor& t);
   std::vector<Step*> steps_;
+  std::forward_list<Fact> facts_;
+  std::array<const Fact*, 8> recent_{};  // of facts_; the next one goes where next_ is
+  std::size_t next_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::byte *at_ = nullptr, *end_ = nullptr;
   bool large_ = false;  // some chunk is not of the usual size

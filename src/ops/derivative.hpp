@@ -13,12 +13,23 @@ struct Fact {
   DType dtype = f64;
 };
 
+// Facts of the tensors of a call; many tensors share one.
+class Facts {
+ public:
+  Facts() noexcept = default;
+  Facts(const Fact* const* first) noexcept : first_(first) {}  // NOLINT
+  const Fact& operator[](std::size_t i) const noexcept { return *first_[i]; }
+
+ private:
+  const Fact* const* first_ = nullptr;
+};
+
 // A call that was made: inputs and outputs that saves_inputs and saves_outputs do not name are undefined.
 struct Saved {
   const Op& op;
   Attrs attrs;
   std::span<const Tensor> in, out, residuals;
-  const Fact* facts;  // of the inputs, then of the outputs, whether they were kept or not
+  Facts facts;  // of the inputs, then of the outputs, whether they were kept or not
   Place place;
   const void* keepsake = nullptr;
 

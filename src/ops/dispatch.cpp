@@ -72,22 +72,24 @@ void check_arguments(const Call& c) {
 
 namespace {
 
+// While an observer computes, only those outside of it listen.
+struct Outside {
+  Context& context;
+  Listener* const all;
+  Outside(Context& c, const Listener& l) noexcept : context(c), all(c.listeners) { c.listeners = l.outer; }
+  ~Outside() { context.listeners = all; }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+};
 // The outermost first, so that what it gives to a tensor (a tape: its number) is there for the inner ones.
-void tell_before(const Listener* l, const Call& c) {
-  if (l->outer) tell_before(l->outer, c);
-  if (l->observer) l->observer->before(c);
-}
-void tell_after(Listener* l, Call& c) {
-  if (l->outer) tell_after(l->outer, c);
-  if (!l->observer) return;
-  const detail::Restore<&Context::listeners> restore;
-  context().listeners = l->outer;
-  l->observer->after(c);
+void tell(const Listener& l, Call& c, Context& context) {
+  if (l.outer) tell(*l.outer, c, context);
+  if (!l.observer) return;
+  const Outside outside(context, l);
+  l.observer->after(c);
 }
 
 inline void run(Call& c, Context& context) {
-  if (context.listeners) [[unlikely]]
-    tell_before(context.listeners, c);
   c.op.infer(c);
   c.op.forward(c);
   const Carried with = carried(c.in);
@@ -98,7 +100,7 @@ inline void run(Call& c, Context& context) {
   if (with.label && c.op.notes == Notes::moves) [[unlikely]]
     carry_rows(c);
   if (context.listeners) [[unlikely]]
-    tell_after(context.listeners, c);
+    tell(*context.listeners, c, context);
 }
 
 [[gnu::noinline]] void run_witnessed(Call& c, Context& context) {

@@ -7,12 +7,11 @@ namespace wp {
 
 struct Origin;  // tensor/note.hpp
 
-// Sees every call on the threads whose context lists it. Must not throw from before(); what after() throws reaches
-// the caller of the op.
+// Sees every call on the threads whose context lists it, when it is done; what after() throws reaches the caller of
+// the op. (Who must know what runs before it is done is a witness: ops/witness.hpp.)
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void before(const Call&) {}
   virtual void after(Call&) {}
   // Whether it keeps tensors of calls, whose memory must then not be used again.
   virtual bool keeps() const noexcept { return true; }
