@@ -41,7 +41,16 @@ WP_PACK void steps(int from, int to, F f) {
     for (int i = from; i < to; ++i) f(i);
   }
 }
+// The same with numbers that the compiler knows: f gets std::integral_constant.
+template <int from, int to, class F>
+WP_PACK void unrolled(F f) {
+  if constexpr (from < to) [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+      (f(std::integral_constant<int, from + i>{}), ...);
+    }
+  (std::make_integer_sequence<int, to - from>{});
+}
 #define WP_EACH(i) [&](int i) __attribute__((always_inline))
+#define WP_KNOWN(i) [&](auto i) __attribute__((always_inline))
 #define WP_EACH2(i, k) [&](int i, int k) __attribute__((always_inline))
 
 // The same number, of which the compiler knows nothing: for loops that must stay loops. (Unrolled, masks become
@@ -54,12 +63,12 @@ WP_PACK int opaque(int n) {
 WP_PACK V magnitude(V a) {
   return absolute<double>(a);
 }
-WP_PACK V larger(V a, V b) {
-  return a > b ? a : b;
+WP_PACK V larger(V a, V b) {  // b where one of them is NaN
+  return greater(a, b);
 }
 // c − a·b.
 WP_PACK V less(V a, V b, V c) {
-  return fma(-a, b, c);
+  return fnma(a, b, c);
 }
 template <class E>
 WP_PACK void exchange(M where, E& a, E& b) {  // E: V, M
@@ -86,67 +95,114 @@ WP_PACK PowerOfTwo power_of(V largest) {
 inline constexpr double kFarBelow = 0x1p-1000, kFarAbove = 0x1p1000;
 
 // ---- members to lanes and back ------------------------------------------------------------------------------------
-template <int... k>
-WP_PACK V low_halves(V a, V b, std::integer_sequence<int, k...>) {
-  return __builtin_shufflevector(a, b, (k / 2 + k % 2 * W)...);
-}
-template <int... k>
-WP_PACK V high_halves(V a, V b, std::integer_sequence<int, k...>) {
-  return __builtin_shufflevector(a, b, (k / 2 + W / 2 + k % 2 * W)...);
-}
-// W registers: each round interleaves register i with register i + W/2 (as in simd/transpose.hpp).
-WP_PACK void transpose(V* a) {
-  constexpr auto all = std::make_integer_sequence<int, W>{};
-#pragma GCC unroll 4
-  for (int round = W; round > 1; round /= 2) {
-    V b[W];
-#pragma GCC unroll 8
-    for (int i = 0; i < W / 2; ++i) {
-      b[2 * i] = low_halves(a[i], a[i + W / 2], all);
-      b[2 * i + 1] = high_halves(a[i], a[i + W / 2], all);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < W; ++i) a[i] = b[i];
-  }
-}
-
-template <class T>
-struct Line {  // W numbers in a row
-  typedef T type __attribute__((vector_size(W * sizeof(T)), aligned(alignof(T)), may_alias));
+// `size` numbers in a row.
+template <class T, int size>
+struct Piece {
+  typedef T type __attribute__((vector_size(size * sizeof(T)), aligned(alignof(T)), may_alias));
 };
+template <class T, int size>
+WP_PACK auto piece(const T* p) {
+  typedef T Numbers __attribute__((vector_size(size * sizeof(T))));
+  return static_cast<Numbers>(*reinterpret_cast<const typename Piece<T, size>::type*>(p));
+}
 template <class T>
 WP_PACK V line(const T* p) {
-  return __builtin_convertvector(*reinterpret_cast<const typename Line<T>::type*>(p), V);
+  return __builtin_convertvector(piece<T, W>(p), V);
+}
+template <class T>
+WP_PACK auto in_type(V v) {
+  typedef T Numbers __attribute__((vector_size(W * sizeof(T))));
+  return __builtin_convertvector(v, Numbers);
 }
 template <class T>
 WP_PACK void put_line(T* p, V v) {
-  typedef T Numbers __attribute__((vector_size(W * sizeof(T))));
-  *reinterpret_cast<typename Line<T>::type*>(p) = __builtin_convertvector(v, Numbers);
+  *reinterpret_cast<typename Piece<T, W>::type*>(p) = in_type<T>(v);
 }
 
-// Number e of all members, made in a register: parts that are stored one by one cannot be loaded at once.
-template <class T, int... l>
-WP_PACK V number_of_all(const T* const* from, int e, std::integer_sequence<int, l...>) {
-  return V{static_cast<double>(from[l][e])...};
+// Pieces of W/size members: of `own`, own + step, own + 2 step, …, one after the other.
+template <int size, class T>
+WP_PACK V joined(const T* const* from, int e, int own, int step) {
+  const auto at = [&](int part) __attribute__((always_inline)) {
+    return piece<T, size>(from[own + part * step] + e);
+  };
+  const auto both = [](auto a, auto b) __attribute__((always_inline)) {
+    return [&]<int... k>(std::integer_sequence<int, k...>) __attribute__((always_inline)) {
+      return __builtin_shufflevector(a, b, k...);
+    }
+    (std::make_integer_sequence<int, 2 * sizeof(a) / sizeof(T)>{});
+  };
+  if constexpr (W == size)
+    return __builtin_convertvector(at(0), V);
+  else if constexpr (size == 4 && std::is_same_v<T, double>)
+    return of_halves(at(0), at(1));
+  else if constexpr (W == 2 * size)
+    return __builtin_convertvector(both(at(0), at(1)), V);
+  else
+    return __builtin_convertvector(both(both(at(0), at(1)), both(at(2), at(3))), V);
+}
+// Number k of a shuffle is number f(k) of two registers.
+template <class F>
+WP_PACK V shuffled(V a, V b, F) {
+  return []<int... k>(V x, V y, std::integer_sequence<int, k...>) __attribute__((always_inline)) {
+    return __builtin_shufflevector(x, y, F{}(k)...);
+  }
+  (a, b, std::make_integer_sequence<int, W>{});
+}
+// Numbers 0, 2, 4, … of both in turns, and numbers 1, 3, 5, …
+WP_PACK V evens(V a, V b) {
+  return shuffled(a, b, [](int k) { return k / 2 * 2 + k % 2 * W; });
+}
+WP_PACK V odds(V a, V b) {
+  return shuffled(a, b, [](int k) { return k / 2 * 2 + 1 + k % 2 * W; });
 }
 
-// `count` numbers that follow each other in every member: to[e] gets number e of all. What is left beyond a multiple
-// of W is read again with its neighbours.
+// Numbers that go to lanes and back together: as many as half a register holds.
+inline constexpr int kQuad = W == 8 ? 4 : 2;
+// Two numbers of all members.
+template <class T>
+WP_PACK void gather_two(const T* const* from, int e, V* to) {
+  const V a = joined<2>(from, e, 0, 2), b = joined<2>(from, e, 1, 2);
+  to[e] = evens(a, b);
+  to[e + 1] = odds(a, b);
+}
+template <class T>
+WP_PACK void gather_quad(const T* const* from, int e, V* to) {
+  if constexpr (kQuad == 2) {
+    gather_two(from, e, to);
+  } else {
+    const V a = joined<4>(from, e, 0, 2), b = joined<4>(from, e, 1, 2), c = joined<4>(from, e, 4, 2),
+            d = joined<4>(from, e, 5, 2);
+    const auto low = [](int k) { return k / 2 * 4 + k % 2; };
+    const auto high = [](int k) { return k / 2 * 4 + k % 2 + 2; };
+    const V even = evens(a, b), odd = odds(a, b), even_above = evens(c, d), odd_above = odds(c, d);
+    to[e] = shuffled(even, even_above, low);
+    to[e + 1] = shuffled(odd, odd_above, low);
+    to[e + 2] = shuffled(even, even_above, high);
+    to[e + 3] = shuffled(odd, odd_above, high);
+  }
+}
+// Calls quad(e) and two(e) for places that cover `count` ≥ 2 numbers, some of them twice.
+template <class Quad, class Two>
+WP_PACK void in_pieces(int count, Quad quad, Two two) {
+  int e = 0;
+  for (; e + kQuad <= count; e += kQuad) quad(e);
+  if (e == count) return;
+  if (count - e <= 2) return two(count - 2);
+  count > kQuad ? quad(count - kQuad) : (two(0), two(count - 2));
+}
+
+// `count` numbers that follow each other in every member: to[e] gets number e of all.
 template <class T>
 WP_PACK void gather(const T* const* from, int count, V* to) {
-  if (count < W) {
-    for (int e = 0; e < count; ++e) to[e] = number_of_all<T>(from, e, std::make_integer_sequence<int, W>{});
+  if (count == 1) {  // in a register: parts that are stored one by one cannot be loaded at once
+    to[0] = [&]<int... l>(std::integer_sequence<int, l...>) __attribute__((always_inline)) {
+      return V{static_cast<double>(*from[l])...};
+    }
+    (std::make_integer_sequence<int, W>{});
     return;
   }
-  for (int e = 0; e < count; e += W) {
-    const int first = e + W <= count ? e : count - W;
-    V lines[W];
-#pragma GCC unroll 8
-    for (int l = 0; l < W; ++l) lines[l] = line(from[l] + first);
-    transpose(lines);
-#pragma GCC unroll 8
-    for (int l = 0; l < W; ++l) to[first + l] = lines[l];
-  }
+  in_pieces(
+      count, WP_EACH(e) { gather_quad(from, e, to); }, WP_EACH(e) { gather_two(from, e, to); });
 }
 
 // What follows in memory is asked for before its turn: hardware does not see that lanes walk through it side by side.
@@ -187,30 +243,63 @@ template <class T>
   }
 }
 
-// `count` numbers of each of the first `have` lanes, which follow those of member `first` − 1.
-template <class T>
-[[gnu::noinline]] void store(int count, const V* from, std::int64_t first, int have, T* to) {
-  to += first * count;
-  if (count < W || have < W) {
-    for (int l = 0; l < have; ++l)
-      for (int e = 0; e < count; ++e) to[l * count + e] = static_cast<T>(from[e][l]);
-    return;
-  }
-  for (int e = 0; e < count; e += W) {
-    const int at = e + W <= count ? e : count - W;
-    V lines[W];
-#pragma GCC unroll 8
-    for (int l = 0; l < W; ++l) lines[l] = from[at + l];
-    transpose(lines);
-#pragma GCC unroll 8
-    for (int l = 0; l < W; ++l) put_line(to + l * count + at, lines[l]);
+// Parts of a register to as many of the first `have` members: part l to member own + l · step.
+template <int size, bool all, class T>
+WP_PACK void deal(V v, int own, int step, int count, int have, T* to) {
+  const auto numbers = in_type<T>(v);
+  unrolled<0, W / size>(WP_KNOWN(part) {
+    const int member = own + part * step;
+    if (!all && member >= have) return;
+    auto& place = *reinterpret_cast<typename Piece<T, size>::type*>(to + member * count);
+    if constexpr (W == 8 && size == 4 && part == 1 && std::is_same_v<T, double>)
+      place = upper_half(numbers);
+    else
+      place = [&]<int... k>(std::integer_sequence<int, k...>) __attribute__((always_inline)) {
+        return __builtin_shufflevector(numbers, numbers, (part * size + k)...);
+      }
+    (std::make_integer_sequence<int, size>{});
+  });
+}
+template <bool all, class T>
+WP_PACK void scatter_two(const V* from, int e, int count, int have, T* to) {
+  deal<2, all>(evens(from[e], from[e + 1]), 0, 2, count, have, to + e);
+  deal<2, all>(odds(from[e], from[e + 1]), 1, 2, count, have, to + e);
+}
+template <bool all, class T>
+WP_PACK void scatter_quad(const V* from, int e, int count, int have, T* to) {
+  if constexpr (kQuad == 2) {
+    scatter_two<all>(from, e, count, have, to);
+  } else {
+    const V even = evens(from[e], from[e + 1]), odd = odds(from[e], from[e + 1]),
+            even_above = evens(from[e + 2], from[e + 3]), odd_above = odds(from[e + 2], from[e + 3]);
+    const auto low = [](int k) { return k / 4 * 4 + k % 2 + k / 2 % 2 * W; };
+    const auto high = [](int k) { return k / 4 * 4 + 2 + k % 2 + k / 2 % 2 * W; };
+    deal<4, all>(shuffled(even, even_above, low), 0, 4, count, have, to + e);
+    deal<4, all>(shuffled(odd, odd_above, low), 1, 4, count, have, to + e);
+    deal<4, all>(shuffled(even, even_above, high), 2, 4, count, have, to + e);
+    deal<4, all>(shuffled(odd, odd_above, high), 3, 4, count, have, to + e);
   }
 }
+
 // One number of each lane.
 template <class T>
 WP_PACK void store_one(V v, std::int64_t first, int have, T* to) {
   if (have == W) return put_line(to + first, v);
   for (int l = 0; l < have; ++l) to[first + l] = static_cast<T>(v[l]);
+}
+// `count` numbers of each of the first `have` lanes, which follow those of member `first` − 1.
+template <class T>
+[[gnu::noinline]] void store(int count, const V* from, std::int64_t first, int have, T* to) {
+  if (count == 1) return store_one(from[0], first, have, to);
+  to += first * count;
+  if (have == W)
+    in_pieces(
+        count, WP_EACH(e) { scatter_quad<true>(from, e, count, have, to); },
+        WP_EACH(e) { scatter_two<true>(from, e, count, have, to); });
+  else
+    in_pieces(
+        count, WP_EACH(e) { scatter_quad<false>(from, e, count, have, to); },
+        WP_EACH(e) { scatter_two<false>(from, e, count, have, to); });
 }
 // Lanes that are not good are in doubt.
 WP_PACK void mark(M good, std::int64_t first, int have, std::uint8_t* redo) {

@@ -4,7 +4,7 @@
 // product of the factors is nearer to A than by subtracting step by step. U has its diagonal.
 template <class R, class S>
 WP_PACK void factor_by_sums(R m, S n, V* a, Elimination<R>& e) {
-  begin(m, e);
+  e.largest = V{};
   const auto subtract = WP_EACH2(i, j) {
     V sum = V{};
     const int terms = i < j ? i : j;
@@ -35,7 +35,9 @@ template <class R, class S>
   const bool moved = brought_near(m * n, top, a, down);
   Elimination<R> e;
   factor_by_sums(m, n, a, e);
-  for (int i = 0; i < m; ++i) order[i] = __builtin_convertvector(e.order[i], V);
+  M rows[R::most];
+  order_of(m, rank, e, rows);
+  for (int i = 0; i < m; ++i) order[i] = __builtin_convertvector(rows[i], V);
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < rank; ++j) {
       V& to = l[i * rank + j];
