@@ -5,6 +5,7 @@
 using V = Vec<double>;
 using M = Int<double>;  // masks (0 or −1) and numbers, lane by lane
 inline constexpr int W = lanes_of<double>;
+inline constexpr double kUnitOfDouble = 0x1p-53, kNineDigits = 1e-9;
 
 // A size that the compiler knows, for which loops are unrolled, or one that it does not.
 template <int N>
@@ -205,29 +206,30 @@ WP_PACK void gather(const T* const* from, int count, V* to) {
       count, WP_EACH(e) { gather_quad(from, e, to); }, WP_EACH(e) { gather_two(from, e, to); });
 }
 
-// What follows in memory is asked for before its turn: hardware does not see that lanes walk through it side by side.
-template <class T>
-WP_PACK void fetch_ahead(const T* data, std::int64_t bytes) {
-  constexpr std::int64_t kAhead = 4096, kLine = 64;
-  const char* const from = reinterpret_cast<const char*>(data) + std::max(kAhead, bytes);
-  for (std::int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(from + at);
+// Lines of memory are asked for before their turn: hardware does not see that lanes walk through it side by side.
+// Blocks of more bytes would drive each other out of the nearest cache, and their members are long enough to be seen.
+inline constexpr std::int64_t kFetched = 8192;
+template <bool write>
+WP_PACK void fetch(const void* from, std::int64_t bytes) {
+  constexpr std::int64_t kLine = 64;
+  if (bytes > kFetched) return;
+  for (std::int64_t at = 0; at < bytes; at += kLine)
+    __builtin_prefetch(static_cast<const char*>(from) + at, write, write ? 2 : 3);
 }
-
-// `count` numbers of each member that will be written when the block is done: their lines are asked for before.
+// `count` numbers of each member that will be written when the block is done.
 template <class T>
 WP_PACK void fetch_to_write(int count, std::int64_t first, int have, T* to) {
-  constexpr std::int64_t kMost = 16384, kLine = 64;  // more would drive the block out of the nearest cache
-  const std::int64_t bytes = static_cast<std::int64_t>(sizeof(T)) * have * count;
-  const char* const from = reinterpret_cast<const char*>(to + first * count);
-  for (std::int64_t at = 0; bytes <= kMost && at < bytes; at += kLine) __builtin_prefetch(from + at, 1, 2);
+  fetch<true>(to + first * count, static_cast<std::int64_t>(sizeof(T)) * have * count);
 }
 
 // The m × n members first … first + have − 1; lanes beyond hold the last one again.
 template <class T>
 [[gnu::noinline]] void load(int m, int n, Source<T> a, std::int64_t first, int have, V* to) {
   const std::int64_t each = static_cast<std::int64_t>(m) * n;
-  if (have == W && a.step == each)
-    fetch_ahead(a.data + first * each, W * each * static_cast<std::int64_t>(sizeof(T)));
+  if (have == W && a.step == each) {
+    constexpr std::int64_t kAhead = 4096 / sizeof(T);
+    fetch<false>(a.data + first * each + std::max(kAhead, W * each), W * each * static_cast<std::int64_t>(sizeof(T)));
+  }
   const T* from[W];
   for (int l = 0; l < W; ++l) from[l] = a.data + (first + (l < have ? l : have - 1)) * a.step;
   if (a.columns == 1 && a.rows == n) return gather<T>(from, m * n, to);

@@ -196,13 +196,18 @@ WP_PACK void apply_factors(Fixed<N>, int columns, const V* factors, const Elimin
             0, K, WP_EACH(c) { put_column<N>(y[c], columns, x + first + c); });
       });
 }
+// Row i of P A is row order[i] of A.
+template <int N>
+WP_PACK void order_of(Fixed<N>, int, const Elimination<Fixed<N>>& e, M* order) {
+  each<Fixed<N>>(
+      0, N, WP_EACH(i) { order[i] = M{} + i; });
+  bring_all<N, N - 1>(e.pivots, order);
+}
 // A⁻¹ from the factors.
 template <int N>
 WP_PACK void invert(Fixed<N>, const V* factors, const Elimination<Fixed<N>>& e, V* x) {
   M order[N];
-  each<Fixed<N>>(
-      0, N, WP_EACH(i) { order[i] = M{} + i; });
-  bring_all<N, N - 1>(e.pivots, order);
+  order_of(Fixed<N>{}, N, e, order);
   some_columns(
       opaque(N), [&](int first, auto count) __attribute__((always_inline)) {
         constexpr int K = decltype(count)::most;

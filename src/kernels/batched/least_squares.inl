@@ -4,8 +4,6 @@
 #include "kernels/batched/reflector.inl"
 #include "kernels/batched/residual.inl"
 
-inline constexpr double kUnitOfDouble = 0x1p-53, kNineDigits = 1e-9;
-
 // Which of f and g is not 0.
 enum class Given : std::uint8_t { f, g, both };
 

@@ -3,8 +3,6 @@
 
 #include "kernels/batched/columns.inl"
 
-inline constexpr double kUnitOfDouble = 0x1p-53, kNineDigits = 1e-9;
-
 // Where products of four elements stay far from the ends of double.
 WP_PACK M moderate(V norm) {
   return (norm >= 0x1p-200) & (norm <= 0x1p200);
@@ -21,34 +19,22 @@ WP_PACK bool brought_near(int count, V& norm, V* a, V& down) {
   return true;
 }
 
-// The elements of column k from row k on: which is the largest?
-template <class R>
-WP_PACK M pivot_of(R m, int n, int k, const V* a) {
+// The largest element of column k from row k on to row k, with all of its row.
+WP_PACK void take_pivot(int m, int n, int k, V* a, Elimination<Sized>& e) {
   V best = magnitude(a[k * n + k]);
   M pivot = M{} + k;
-  steps<R>(
-      k + 1, m, WP_EACH(i) {
-        const V size = magnitude(a[i * n + k]);
-        const M better = size > best;
-        best = better ? size : best;
-        pivot = better ? M{} + i : pivot;
-      });
-  return pivot;
-}
-
-// The largest element of column k to row k, with all of its row.
-template <class R, class S>
-WP_PACK void take_pivot(R m, S n, int k, V* a, Elimination<R>& e) {
-  e.pivots[k] = pivot_of(m, n, k, a);
-  bring_pivot(m, n, k, e.pivots[k], a);
+  for (int i = k + 1; i < m; ++i) {
+    const V size = magnitude(a[i * n + k]);
+    pivot = size > best ? M{} + i : pivot;
+    best = larger(size, best);
+  }
+  e.pivots[k] = pivot;
+  exchange_rows(n, k, pivot, a);
 }
 // Row i of P A is row order[i] of A.
-template <class R>
-WP_PACK void order_of(R m, int pivots, const Elimination<R>& e, M* order) {
-  each<R>(
-      0, m, WP_EACH(i) { order[i] = M{} + i; });
-  steps<R>(
-      0, pivots, WP_EACH(k) { bring_pivot(m, Fixed<1>{}, k, e.pivots[k], order); });
+WP_PACK void order_of(Sized m, int pivots, const Elimination<Sized>& e, M* order) {
+  for (int i = 0; i < m; ++i) order[i] = M{} + i;
+  for (int k = 0; k < pivots; ++k) exchange_rows(1, k, e.pivots[k], order);
 }
 
 // The factors of column k, and what is left of the `count` columns behind it.

@@ -59,9 +59,10 @@ void qr(int m, int n, Source<T> a, Range range, T* q, T* r, Marks marks) {
       load<T>(m, n, a, first, have, matrix);
       V up;
       const M good = qr_block(rows, columns, matrix, product, up);
-      for (int i = 0; i < m; ++i)
-        for (int j = 0; j < rank; ++j) packed[i * rank + j] = product[i * n + j];
-      store<T>(m * rank, packed, first, have, q);
+      if (rank < n)
+        for (int i = 0; i < m; ++i)
+          for (int j = 0; j < rank; ++j) packed[i * rank + j] = product[i * n + j];
+      store<T>(m * rank, rank < n ? packed : product, first, have, q);
       for (int i = 0; i < rank; ++i)
         for (int j = 0; j < n; ++j) packed[i * n + j] = j < i ? V{} : matrix[i * n + j] * up;
       store<T>(rank * n, packed, first, have, r);
