@@ -50,6 +50,14 @@ WP_PACK void unrolled(F f) {
     }
   (std::make_integer_sequence<int, to - from>{});
 }
+// f(k) for 0 ≤ k < to, which is n if the size is known: then f gets what the compiler knows.
+template <class S, class F>
+WP_PACK void all_steps(int to, F f) {
+  if constexpr (S::fixed)
+    unrolled<0, S::most>(f);
+  else
+    for (int k = 0; k < to; ++k) f(k);
+}
 #define WP_EACH(i) [&](int i) __attribute__((always_inline))
 #define WP_KNOWN(i) [&](auto i) __attribute__((always_inline))
 #define WP_EACH2(i, k) [&](int i, int k) __attribute__((always_inline))
@@ -94,6 +102,10 @@ WP_PACK PowerOfTwo power_of(V largest) {
   return {power_of_two<double>(-exponent), power_of_two<double>(exponent)};
 }
 inline constexpr double kFarBelow = 0x1p-1000, kFarAbove = 0x1p1000;
+// Where products of four elements stay far from the ends of double.
+WP_PACK M moderate(V norm) {
+  return (norm >= 0x1p-200) & (norm <= 0x1p200);
+}
 
 // ---- members to lanes and back ------------------------------------------------------------------------------------
 // `size` numbers in a row.
@@ -120,9 +132,17 @@ WP_PACK void put_line(T* p, V v) {
   *reinterpret_cast<typename Piece<T, W>::type*>(p) = in_type<T>(v);
 }
 
+// Where the members of a block begin; lanes beyond the last one hold it again.
+template <class T>
+struct Members {
+  const T* first;
+  std::int64_t step;
+  int last;
+  WP_PACK const T* operator[](int l) const { return first + std::min(l, last) * step; }
+};
 // Pieces of W/size members: of `own`, own + step, own + 2 step, …, one after the other.
 template <int size, class T>
-WP_PACK V joined(const T* const* from, int e, int own, int step) {
+WP_PACK V joined(const Members<T>& from, int e, int own, int step) {
   const auto at = [&](int part) __attribute__((always_inline)) {
     return piece<T, size>(from[own + part * step] + e);
   };
@@ -161,13 +181,13 @@ WP_PACK V odds(V a, V b) {
 inline constexpr int kQuad = W == 8 ? 4 : 2;
 // Two numbers of all members.
 template <class T>
-WP_PACK void gather_two(const T* const* from, int e, V* to) {
+WP_PACK void gather_two(const Members<T>& from, int e, V* to) {
   const V a = joined<2>(from, e, 0, 2), b = joined<2>(from, e, 1, 2);
   to[e] = evens(a, b);
   to[e + 1] = odds(a, b);
 }
 template <class T>
-WP_PACK void gather_quad(const T* const* from, int e, V* to) {
+WP_PACK void gather_quad(const Members<T>& from, int e, V* to) {
   if constexpr (kQuad == 2) {
     gather_two(from, e, to);
   } else {
@@ -194,7 +214,7 @@ WP_PACK void in_pieces(int count, Quad quad, Two two) {
 
 // `count` numbers that follow each other in every member: to[e] gets number e of all.
 template <class T>
-WP_PACK void gather(const T* const* from, int count, V* to) {
+WP_PACK void gather(const Members<T>& from, int count, V* to) {
   if (count == 1) {  // in a register: parts that are stored one by one cannot be loaded at once
     to[0] = [&]<int... l>(std::integer_sequence<int, l...>) __attribute__((always_inline)) {
       return V{static_cast<double>(*from[l])...};
@@ -230,18 +250,17 @@ template <class T>
     constexpr std::int64_t kAhead = 4096 / sizeof(T);
     fetch<false>(a.data + first * each + std::max(kAhead, W * each), W * each * static_cast<std::int64_t>(sizeof(T)));
   }
-  const T* from[W];
-  for (int l = 0; l < W; ++l) from[l] = a.data + (first + (l < have ? l : have - 1)) * a.step;
-  if (a.columns == 1 && a.rows == n) return gather<T>(from, m * n, to);
+  Members<T> from{a.data + first * a.step, a.step, have - 1};
+  if (a.columns == 1 && a.rows == n) return gather(from, m * n, to);
   for (int i = 0; i < m; ++i) {
     if (a.columns == 1) {
-      gather<T>(from, n, to + i * n);
+      gather(from, n, to + i * n);
     } else {
       for (int j = 0; j < n; ++j)
 #pragma GCC unroll 8
         for (int l = 0; l < W; ++l) to[i * n + j][l] = static_cast<double>(from[l][j * a.columns]);
     }
-    for (int l = 0; l < W; ++l) from[l] += a.rows;
+    from.first += a.rows;
   }
 }
 
@@ -361,3 +380,32 @@ WP_PACK void with_size(int n, F f) {
     default: return f(Sized{n});
   }
 }
+// The same for m × n, of which only squares have sizes that the compiler knows.
+template <class F>
+WP_PACK void with_shape(int m, int n, F f) {
+  if (m == n)
+    with_size(n, [&](auto size) { f(size, size); });
+  else
+    f(Sized{m}, Sized{n});
+}
+
+// Whether a matrix has been turned, to have no more columns than rows.
+template <class T>
+WP_PACK bool made_tall(int& m, int& n, Source<T>& a) {
+  if (n <= m) return false;
+  std::swap(m, n);
+  std::swap(a.rows, a.columns);
+  return true;
+}
+
+// The largest size of some numbers, and their sum, which is not finite if one of them is not.
+struct Extent {
+  V largest = V{}, all = V{};
+  WP_PACK void take(V v) {
+    largest = larger(magnitude(v), largest);
+    all += v;
+  }
+  WP_PACK M finite() const { return 0.0 * all == 0.0; }
+  // Where the power of two next to the largest, and its inverse, are normal numbers.
+  WP_PACK M scalable() const { return finite() & (largest >= kFarBelow) & (largest <= kFarAbove); }
+};

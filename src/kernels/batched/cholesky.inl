@@ -34,7 +34,7 @@ template <class T, class S>
   symmetric = found.symmetric;
   Shares shares;
   V all = V{};
-  M good = found.finite & (found.largest >= 0x1p-200) & (found.largest <= 0x1p200);
+  M good = found.extent.finite() & moderate(found.extent.largest);
   // Column k by its first `count` elements from the diagonal on.
   const auto begin_column = [&](int k, auto count, V& inverse) __attribute__((always_inline)) {
     using C = decltype(count);

@@ -5,9 +5,8 @@ template <class T, class S>
 [[gnu::noinline]] M eigen_block(S n, V* a, Reads reads, bool vectors, V* values, M& symmetric) {
   const Mirrored found = mirror<T>(n, a, reads);
   symmetric = found.symmetric;
-  M good = found.finite & (found.largest >= kFarBelow) & (found.largest <= kFarAbove) &
-           in_range<T>(static_cast<double>(n) * found.largest);
-  const PowerOfTwo scale = power_of(found.largest);
+  M good = found.extent.scalable() & in_range<T>(static_cast<double>(n) * found.extent.largest);
+  const PowerOfTwo scale = power_of(found.extent.largest);
   V tops[S::most];  // of the rows: where they differ much the matrix is graded
   steps<S>(
       0, n, WP_EACH(i) {

@@ -3,10 +3,6 @@
 
 #include "kernels/batched/columns.inl"
 
-// Where products of four elements stay far from the ends of double.
-WP_PACK M moderate(V norm) {
-  return (norm >= 0x1p-200) & (norm <= 0x1p200);
-}
 // Whether some lanes are not; those have been multiplied by powers of two, with their norms. `down`: by which, 1 in
 // the others, whose bits must not depend on their neighbours.
 WP_PACK bool brought_near(int count, V& norm, V* a, V& down) {

@@ -95,8 +95,5 @@ void lu(int m, int n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Mar
       mark(good & in_range<T>(largest), first, have, marks.redo);
     });
   };
-  if (m == n)
-    with_size(n, [&](auto size) { run(size, size); });
-  else
-    run(Sized{m}, Sized{n});
+  with_shape(m, n, run);
 }

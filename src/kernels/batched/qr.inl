@@ -39,8 +39,8 @@ template <class R, class S>
         each<S>(
             0, n, WP_EACH(j) { q[i * n + j] = i == j ? V{} + 1.0 : V{}; });
       });
-  steps<S>(
-      0, rank, WP_EACH(down) {
+  all_steps<S>(
+      rank, WP_KNOWN(down) {
         const int k = rank - 1 - down;
         reflect(m, n, k, k, a, n, tau[k], q);
       });
@@ -71,8 +71,5 @@ void qr(int m, int n, Source<T> a, Range range, T* q, T* r, Marks marks) {
       mark(good & in_range<T>(size), first, have, marks.redo);
     });
   };
-  if (m == n)
-    with_size(n, [&](auto size) { run(size, size); });
-  else
-    run(Sized{m}, Sized{n});
+  with_shape(m, n, run);
 }
