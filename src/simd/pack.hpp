@@ -82,9 +82,6 @@ inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
 inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
   return a * b + c;
 }
-inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) {
-  return c - a * b;
-}
 inline bool any(Int<double> mask) {
   return (mask[0] | mask[1]) != 0;
 }
@@ -96,13 +93,6 @@ inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
 }
 inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
   return a < b ? a : b;
-}
-inline Vec<double> greater(Vec<double> a, Vec<double> b) {
-#if defined(__x86_64__)
-  return _mm_max_pd(a, b);
-#else
-  return a > b ? a : b;
-#endif
 }
 inline Vec<double> square_root(Vec<double> a) {
 #if defined(__x86_64__)
@@ -139,17 +129,11 @@ inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
 inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
   return _mm256_fmadd_pd(a, b, c);
 }
-inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) {
-  return _mm256_fnmadd_pd(a, b, c);
-}
 inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
   return _mm256_min_ps(a, b);
 }
 inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
   return _mm256_min_pd(a, b);
-}
-inline Vec<double> greater(Vec<double> a, Vec<double> b) {
-  return _mm256_max_pd(a, b);
 }
 inline Vec<double> square_root(Vec<double> a) {
   return _mm256_sqrt_pd(a);
@@ -188,9 +172,6 @@ inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
 inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
   return _mm512_fmadd_pd(a, b, c);
 }
-inline Vec<double> fnma(Vec<double> a, Vec<double> b, Vec<double> c) {
-  return _mm512_fnmadd_pd(a, b, c);
-}
 inline Vec<float> lesser(Vec<float> a, Vec<float> b) {
   return a < b ? a : b;
 }
@@ -199,16 +180,6 @@ inline Vec<double> lesser(Vec<double> a, Vec<double> b) {
 }
 inline Vec<double> square_root(Vec<double> a) {
   return _mm512_mask_sqrt_pd(a, 0xff, a);  // the plain one warns of its own undefined operand
-}
-inline Vec<double> greater(Vec<double> a, Vec<double> b) {
-  return _mm512_mask_max_pd(a, 0xff, a, b);
-}
-// For halves that come from memory or go there: g++ 12 would shuffle them.
-WP_PACK Vec<double> of_halves(Four<double> low, Four<double> high) {
-  return _mm512_maskz_insertf64x4(0xff, _mm512_castpd256_pd512(low), high, 1);
-}
-WP_PACK Four<double> upper_half(Vec<double> a) {
-  return _mm512_maskz_extractf64x4_pd(0xf, a, 1);
 }
 // 1/√a, and √a into root; a > 0 is a normal number. From 14 digits by Newton's steps (Markstein 2000): the divider
 // would take 48 cycles, in which nothing else is divided.

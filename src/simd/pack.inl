@@ -1,6 +1,5 @@
-// Included once per instruction set, after kPackBytes, and followed by fma(), fnma(a, b, c) = c − a·b, any(),
-// lesser(a, b) = a < b ? a : b, greater(a, b) = a > b ? a : b, square_root(), inverse_root() and multiply_add() of
-// Fours.
+// Included once per instruction set, after kPackBytes, and followed by fma(), any(), lesser(a, b) = a < b ? a : b,
+// square_root(), inverse_root() and multiply_add() of Fours.
 // A pack is one vector register of T; the compiler's vector operators act lane by lane, and `mask ? a : b` selects.
 
 template <class T>
