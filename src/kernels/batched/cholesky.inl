@@ -1,44 +1,89 @@
 #include "kernels/batched/block.inl"
 #include "kernels/batched/symmetric.inl"
 
+// Shares of the diagonal that elimination left, the least and the largest, as fractions: dividing would take longer
+// than all else.
+struct Shares {
+  V least = V{} + 1.0, of_least = V{} + 1.0, most = V{}, of_most = V{} + 1.0;
+  WP_PACK void take(V rest, V whole) {
+    const M smaller = (rest * of_least)<(least * whole), greater = (rest * of_most)>(most * whole);
+    least = smaller ? rest : least;
+    of_least = smaller ? whole : of_least;
+    most = greater ? rest : most;
+    of_most = greater ? whole : of_most;
+  }
+  WP_PACK V quotient() const { return least * of_most / (of_least * most); }
+};
+
+// C elements of column k from row `first` on, less what the columns before it say.
+template <class C>
+WP_PACK void reduce_column(C count, int n, int k, int first, const V* a, V* x) {
+  each<C>(
+      0, count, WP_EACH(i) { x[i] = a[(first + i) * n + k]; });
+  for (int j = 0; j < k; ++j) {
+    const V factor = a[k * n + j];
+    each<C>(
+        0, count, WP_EACH(i) { x[i] = less(a[(first + i) * n + j], factor, x[i]); });
+  }
+}
+
 // L of the symmetric part of A in its lower triangle, zeros above. Where is that positive definite beyond doubt?
 template <class T, class S>
 [[gnu::noinline]] M factor_block(S n, V* a, Reads reads, V& rcond, M& symmetric) {
   const Mirrored found = mirror<T>(n, a, reads);
   symmetric = found.symmetric;
-  // Shares of the diagonal that are left, as fractions: dividing would take longer than all else.
-  V least = V{} + 1.0, of_least = least, most = V{}, of_most = least, all = V{};
-  M good = found.finite & (found.largest >= 0x1p-200) & (found.largest <= 0x1p200);
-  steps<S>(
-      0, n, WP_EACH(k) {
-        V* const row = a + k * n;
-        const V whole = row[k];
-        V rest = whole;
-        each<S>(
-            0, k, WP_EACH(j) { rest = less(row[j], row[j], rest); });
-        good &= rest >= 0x1p-500;
-        V root;
-        const V inverse = inverse_root(good ? rest : V{} + 1.0, root);
-        const M smaller = (rest * of_least) < (least * whole);
-        const M greater = (rest * of_most) > (most * whole);
-        least = smaller ? rest : least;
-        of_least = smaller ? whole : of_least;
-        most = greater ? rest : most;
-        of_most = greater ? whole : of_most;
-        row[k] = root;
-        steps<S>(
-            k + 1, n, WP_EACH(i) {
-              V* const below = a + i * n;
-              V sum = below[k];
-              each<S>(
-                  0, k, WP_EACH(j) { sum = less(below[j], row[j], sum); });
-              below[k] = sum * inverse;
-              all += below[k];
-              row[i] = V{};
+  Shares shares;
+  V all = V{};
+  M good = found.extent.finite() & moderate(found.extent.largest);
+  // Column k by its first `count` elements from the diagonal on.
+  const auto begin_column = [&](int k, auto count, V& inverse) __attribute__((always_inline)) {
+    using C = decltype(count);
+    V x[C::most];
+    const V whole = a[k * n + k];
+    reduce_column(count, n, k, k, a, x);
+    const M positive = x[0] >= 0x1p-500;
+    good &= positive;
+    shares.take(x[0], whole);
+    V root;
+    inverse = inverse_root(positive ? x[0] : V{} + 1.0, root);
+    x[0] = root;
+    all += root;
+    each<C>(
+        1, count, WP_EACH(i) {
+          x[i] *= inverse;
+          all += x[i];
+          a[k * n + k + i] = V{};
+        });
+    each<C>(
+        0, count, WP_EACH(i) { a[(k + i) * n + k] = x[i]; });
+  };
+  if constexpr (S::fixed) {
+    unrolled<0, S::most>(WP_KNOWN(k) {
+      V inverse;
+      begin_column(k, Fixed<S::most - k>{}, inverse);
+    });
+  } else {
+    for (int k = 0; k < n; ++k) {
+      V inverse;
+      const auto rest = [&](int i, auto count) __attribute__((always_inline)) {
+        using C = decltype(count);
+        V x[C::most];
+        reduce_column(count, n, k, i, a, x);
+        each<C>(
+            0, count, WP_EACH(c) {
+              x[c] *= inverse;
+              all += x[c];
+              a[(i + c) * n + k] = x[c];
+              a[k * n + i + c] = V{};
             });
-        all += root;
-      });
-  rcond = least * of_most / (of_least * most);
+      };
+      int i = k + 1;
+      begin_column(k, Fixed<1>{}, inverse);
+      for (; i + 4 <= n; i += 4) rest(i, Fixed<4>{});
+      for (; i < n; ++i) rest(i, Fixed<1>{});
+    }
+  }
+  rcond = shares.quotient();
   return good & (rcond >= 4e3 * n * kUnitOfDouble) & (0.0 * all == 0.0);
 }
 

@@ -11,11 +11,11 @@ WP_PACK V mantissa_of(V v, M& power) {
 // Mantissa and exponent of the product of the diagonal of U.
 template <class S>
 [[gnu::noinline]] M determinant_block(S n, V* a, V* room, V& mantissa, V& exponent) {
-  const LineSums by_rows = row_sums(n, a), by_columns = column_sums(n, a);
+  const Sums sums = sums_of(n, a);
   Elimination<S> e;
-  eliminate(n, a, e);
+  eliminate(n, a, a, e);
   V rcond;
-  const M good = sure(n, a, e, by_rows, by_columns, room, n, rcond);
+  const M good = sure(n, {nullptr, a, e, sums}, room, n, true, rcond);
   mantissa = V{} + 1.0;
   M power = M{};
   steps<S>(

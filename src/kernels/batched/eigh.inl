@@ -5,20 +5,24 @@ template <class T, class S>
 [[gnu::noinline]] M eigen_block(S n, V* a, Reads reads, bool vectors, V* values, M& symmetric) {
   const Mirrored found = mirror<T>(n, a, reads);
   symmetric = found.symmetric;
-  M good = found.finite & (found.largest >= kFarBelow) & (found.largest <= kFarAbove) &
-           in_range<T>(static_cast<double>(n) * found.largest);
-  const PowerOfTwo scale = power_of(found.largest);
-  V least = V{} + 1.0;  // of the rows' largest elements: where they differ much the matrix is graded
+  M good = found.extent.scalable() & in_range<T>(static_cast<double>(n) * found.extent.largest);
+  const PowerOfTwo scale = power_of(found.extent.largest);
+  V tops[S::most];  // of the rows: where they differ much the matrix is graded
   steps<S>(
       0, n, WP_EACH(i) {
         V top = V{};
         each<S>(
-            0, n, WP_EACH(j) {
-              a[i * n + j] *= scale.down;
-              top = larger(magnitude(a[i * n + j]), top);
+            0, i + 1, WP_EACH(j) {
+              const V scaled = a[i * n + j] * scale.down;
+              a[i * n + j] = scaled;
+              top = larger(magnitude(scaled), top);
+              if (j < i) tops[j] = larger(magnitude(scaled), tops[j]);
             });
-        least = top < least ? top : least;
+        tops[i] = top;
       });
+  V least = V{} + 1.0;
+  each<S>(
+      0, n, WP_EACH(i) { least = lesser(tops[i], least); });
   good &= least >= 0x1p-5;
   Tridiagonal t;
   tridiagonalise(opaque(n), a, vectors, t);

@@ -6,7 +6,7 @@
 
 #include "kernels/batched/lanes.hpp"
 #include "kernels/gemm.hpp"
-#include "simd/pack.hpp"
+#include "simd/doubles.hpp"
 
 namespace wp::kernels::batched {
 

@@ -144,9 +144,8 @@ template <class S>
       n, WP_EACH(e) { r.right[e] += weighted(c(6), r.a6[e], c(4), r.a4[e], c(2), r.a2[e]) - r.x[e]; });
   for (int i = 0; i < n; ++i) r.right[i * n + i] += 1.0;
   Elimination<S> e;
-  eliminate(n, r.right, e);
-  permute(n, n, e, r.x);
-  substitute(n, n, r.right, r.x);
+  eliminate(n, r.right, r.right, e);
+  apply_factors(n, n, r.right, e, r.x);
   every(
       n, WP_EACH(k) { r.x[k] *= 2.0; });
   for (int i = 0; i < n; ++i) r.x[i * n + i] += 1.0;

@@ -7,7 +7,7 @@
 template <class S>
 [[gnu::noinline]] V invert_by_elimination(S n, V* a, V* x) {
   Elimination<S> e;
-  eliminate(n, a, e);
+  eliminate(n, a, a, e);
   invert(n, a, e, x);
   return e.largest;
 }
@@ -59,7 +59,10 @@ void inverse(int n, Source<T> a, Range range, T* to, Marks marks) {
       V rcond, largest;
       M good = invert_block(size, m, x, rcond, largest);
       good &= in_range<T>(largest);
-      if (any(good & (rcond < kSurelyWell))) good &= ~(uneven<T>(n, a, first, have, m) & (rcond < kSurelyWell));
+      if (any(good & (rcond < kSurelyWell))) {
+        load<T>(n, n, a, first, have, m);
+        good = meant(size, m, rcond, good);
+      }
       if (to) store<T>(n * n, x, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);
       mark(good, first, have, marks.redo);

@@ -4,8 +4,6 @@
 #include "kernels/batched/reflector.inl"
 #include "kernels/batched/residual.inl"
 
-inline constexpr double kUnitOfDouble = 0x1p-53, kNineDigits = 1e-9;
-
 // Which of f and g is not 0.
 enum class Given : std::uint8_t { f, g, both };
 
@@ -282,19 +280,11 @@ void least(int m, int n, int columns, Source<T> a, Source<T> b, Limits limits, b
 template <class T>
 void least_squares(int m, int n, int columns, Source<T> a, Source<T> b, Limits limits, Range range, T* x,
                    bool refined, Marks marks) {
-  const bool wide = n > m;
-  if (wide) {
-    std::swap(m, n);
-    std::swap(a.rows, a.columns);
-  }
+  const bool wide = made_tall(m, n, a);
   least(m, n, columns, a, b, limits, wide, false, range, x, refined, marks);
 }
 template <class T>
 void pseudo_inverse(int m, int n, Source<T> a, Limits limits, Range range, T* x, bool refined, Marks marks) {
-  const bool wide = n > m;
-  if (wide) {
-    std::swap(m, n);
-    std::swap(a.rows, a.columns);
-  }
+  const bool wide = made_tall(m, n, a);
   least(m, n, n, a, Source<T>{}, limits, true, !wide, range, x, refined, marks);
 }

@@ -39,8 +39,8 @@ template <class R, class S>
         each<S>(
             0, n, WP_EACH(j) { q[i * n + j] = i == j ? V{} + 1.0 : V{}; });
       });
-  steps<S>(
-      0, rank, WP_EACH(down) {
+  all_steps<S>(
+      rank, WP_KNOWN(down) {
         const int k = rank - 1 - down;
         reflect(m, n, k, k, a, n, tau[k], q);
       });
@@ -59,9 +59,10 @@ void qr(int m, int n, Source<T> a, Range range, T* q, T* r, Marks marks) {
       load<T>(m, n, a, first, have, matrix);
       V up;
       const M good = qr_block(rows, columns, matrix, product, up);
-      for (int i = 0; i < m; ++i)
-        for (int j = 0; j < rank; ++j) packed[i * rank + j] = product[i * n + j];
-      store<T>(m * rank, packed, first, have, q);
+      if (rank < n)
+        for (int i = 0; i < m; ++i)
+          for (int j = 0; j < rank; ++j) packed[i * rank + j] = product[i * n + j];
+      store<T>(m * rank, rank < n ? packed : product, first, have, q);
       for (int i = 0; i < rank; ++i)
         for (int j = 0; j < n; ++j) packed[i * n + j] = j < i ? V{} : matrix[i * n + j] * up;
       store<T>(rank * n, packed, first, have, r);
@@ -70,8 +71,5 @@ void qr(int m, int n, Source<T> a, Range range, T* q, T* r, Marks marks) {
       mark(good & in_range<T>(size), first, have, marks.redo);
     });
   };
-  if (m == n)
-    with_size(n, [&](auto size) { run(size, size); });
-  else
-    run(Sized{m}, Sized{n});
+  with_shape(m, n, run);
 }

@@ -40,11 +40,11 @@ WP_PACK void reflect(R m, S n, int k, int from, const V* v, int row, V tau, V* a
       });
 }
 
-// A (m × n) to R in its upper triangle and the reflections below.
+// A (m × n) to R in its upper triangle and the reflections below; m ≥ n if n is known.
 template <class R, class S>
 WP_PACK void triangularise(R m, S n, V* a, V* tau) {
-  steps<S>(
-      0, std::min<int>(m, n), WP_EACH(k) {
+  all_steps<S>(
+      std::min<int>(m, n), WP_KNOWN(k) {
         V* const column = a + k * n + k;
         const V beta = reflector(m - k, column, n, tau[k]);
         reflect(m, n, k, k + 1, a, n, tau[k], a);

@@ -1,4 +1,6 @@
 #include "kernels/batched/lu.inl"
+
+#include "kernels/batched/estimate.inl"
 #include "kernels/batched/minors.inl"
 #include "kernels/batched/residual.inl"
 
@@ -10,38 +12,63 @@ template <class S>
   return rcond_of(columns, column_sums(n, room));
 }
 
-// Whether the factors leave nine digits. Up to 8 rows a bound from above mostly says so at little cost; larger ones
-// make it useless.
+struct Sums {
+  LineSums rows, columns;
+};
 template <class S>
-WP_PACK M sure(S n, const V* factors, const Elimination<S>& e, const LineSums& rows, const LineSums& columns, V* room,
-               double factor, V& rcond) {
-  if constexpr (S::fixed) {
-    rcond = rcond_of(rows, inverse_from_above(n, factors));
-    const M good = trusted(n, rcond, columns.most, e.largest, factor) & (rcond >= kSurelyWell);
-    if (!any(~good)) return good;
-  }
-  rcond = rcond_by_inverse(n, factors, e, columns, room);
-  return trusted(n, rcond, columns.most, e.largest, factor);
-}
-
-template <class S>
-WP_PACK LineSums row_sums(S n, const V* a) {
-  LineSums out;
+WP_PACK Sums sums_of(S n, const V* a) {
+  Sums out;
+  V columns[S::most];
+  each<S>(
+      0, n, WP_EACH(j) { columns[j] = V{}; });
   steps<S>(
       0, n, WP_EACH(i) {
         V sum = V{};
         each<S>(
-            0, n, WP_EACH(j) { sum += magnitude(a[i * n + j]); });
-        out.take(sum);
+            0, n, WP_EACH(j) {
+              const V size = magnitude(a[i * n + j]);
+              sum += size;
+              columns[j] += size;
+            });
+        out.rows.take(sum);
       });
+  each<S>(
+      0, n, WP_EACH(j) { out.columns.take(columns[j]); });
   return out;
 }
 
-// Row k of X is exchanged with row pivots[k], as in A.
+// What is known of a matrix beside its factors. `given`: the matrix, where it matters whether its lines are uneven.
 template <class S>
-WP_PACK void permute(S n, int columns, const Elimination<S>& e, V* x) {
-  steps<S>(
-      0, n, WP_EACH(k) { bring_pivot(n, Sized{columns}, k, e.pivots[k], x); });
+struct Known {
+  const V* given;
+  const V* factors;
+  const Elimination<S>& e;
+  Sums sums;
+};
+// Whether the factors leave nine digits: `factor` times the error of a solution. A bound or an estimate mostly says
+// so at little cost; where it does not, the inverse does. Bounds, up to 8 rows, are from below; `estimated`: more
+// rows may have an rcond that is not, by which a good one is told all the same.
+template <class S>
+WP_PACK M sure(S n, const Known<S>& a, V* room, double factor, bool estimated, V& rcond) {
+  const auto judged = [&] {
+    const M good = trusted(n, rcond, a.sums.columns.most, a.e.largest, factor);
+    return a.given ? meant(n, a.given, rcond, good) : good;
+  };
+  M good = M{};
+  V before = V{};
+  if constexpr (S::fixed) {
+    rcond = before = rcond_of(a.sums.rows, inverse_from_above(n, a.factors));
+    good = judged();
+  } else if (estimated) {
+    constexpr double kSpare = 16;
+    rcond = before = rcond_of(a.sums.columns, inverse_from_below(n, a.factors)) * (1 / kSpare);
+    good = judged();
+  }
+  if (!any(~good)) return good;
+  rcond = rcond_by_inverse(n, a.factors, a.e, a.sums.columns, room);
+  const M otherwise = judged();
+  rcond = good ? before : rcond;  // what others need changes nothing
+  return good | otherwise;
 }
 
 // X += D, and the sum of the sizes of its elements. Where is that the last digit?
@@ -72,24 +99,19 @@ WP_PACK V sum_of_sizes(int count, const V* x) {
 
 struct SolveRoom {
   V *a, *factors, *b, *x, *kept, *room;
+  bool exact;  // rcond is asked for
 };
 template <class S>
 [[gnu::noinline]] M solve_block(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
-  for (int e = 0; e < n * n; ++e) r.factors[e] = r.a[e];
   for (int e = 0; e < n * columns; ++e) r.x[e] = r.b[e];
-  const LineSums by_rows = row_sums(n, r.a), by_columns = column_sums(n, r.a);
   Elimination<S> e;
-  eliminate(n, r.factors, e);
-  const M good = sure(n, r.factors, e, by_rows, by_columns, r.room, 1, rcond);
-  const auto apply = [&](V* x) {
-    permute(n, columns, e, x);
-    columns == 1 ? substitute(n, Fixed<1>{}, r.factors, x) : substitute(n, Sized{columns}, r.factors, x);
-  };
-  apply(r.x);
+  eliminate(n, r.a, r.factors, e);
+  const M good = sure(n, {r.a, r.factors, e, sums_of(n, r.a)}, r.room, 1, !r.exact, rcond);
+  apply_factors(n, columns, r.factors, e, r.x);
   if (refined) {
     residual(
         n, n, columns, WP_EACH2(i, j) { return r.a[i * n + j]; }, Start{r.b}, r.x, r.room);
-    apply(r.room);
+    apply_factors(n, columns, r.factors, e, r.room);
     return good & corrected(n, columns, r.room, r.x, all);
   }
   all = sum_of_sizes(n * columns, r.x);
@@ -145,9 +167,11 @@ WP_PACK M solve_lanes(S n, int columns, const SolveRoom& r, bool refined, V& rco
     return solve_block(n, columns, r, refined, rcond, all);
   };
   if constexpr (by_minors<S>)
-    return by_minors_or(
-        [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, refined, rcond, all); },
-        elimination, {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept);
+    return meant(
+        n, r.a, rcond,
+        by_minors_or(
+            [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, refined, rcond, all); },
+            elimination, {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept));
   else
     return elimination();
 }
@@ -163,6 +187,7 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
   r.x = room.take(n * columns);
   r.kept = room.take(n * columns + 2);
   r.room = room.take(n * wide);
+  r.exact = marks.rcond != nullptr;
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
       load<T>(n, n, a, first, have, r.a);
@@ -170,7 +195,6 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
       V rcond, all;
       M good = solve_lanes(size, columns, r, refined, rcond, all);
       good &= in_range<T>(all);
-      if (any(good & (rcond < kSurelyWell))) good &= ~(uneven<T>(n, a, first, have, r.a) & (rcond < kSurelyWell));
       store<T>(n * columns, r.x, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);
       mark(good, first, have, marks.redo);

@@ -48,13 +48,10 @@ WP_PACK void rotated(S n, int m, const V* a, const V* v, V* b) {
 // A (m × n, m ≥ n) to S (falling), b: the columns of U as rows, v: those of V.
 template <class S>
 [[gnu::noinline]] M singular_block(S n, int m, V* a, bool vectors, V* b, V* v, V* values) {
-  V largest = V{}, all = V{};
-  for (int e = 0; e < m * n; ++e) {
-    largest = larger(magnitude(a[e]), largest);
-    all += a[e];
-  }
-  M good = (largest >= kFarBelow) & (largest <= kFarAbove) & (0.0 * all == 0.0);
-  const PowerOfTwo scale = power_of(largest);
+  Extent extent;
+  for (int e = 0; e < m * n; ++e) extent.take(a[e]);
+  M good = extent.scalable();
+  const PowerOfTwo scale = power_of(extent.largest);
   for (int e = 0; e < m * n; ++e) a[e] *= scale.down;
   const int columns = opaque(n);
   for (int i = 0; i < columns; ++i)
@@ -113,11 +110,7 @@ template <class S>
 
 template <class T>
 void svd(int m, int n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks) {
-  const bool wide = n > m, vectors = u != nullptr;
-  if (wide) {
-    std::swap(m, n);
-    std::swap(a.rows, a.columns);
-  }
+  const bool wide = made_tall(m, n, a), vectors = u != nullptr;
   Registers room(3 * m * n + n * n + n);
   V *const matrix = room.take(m * n), *const b = room.take(m * n), *const v = room.take(n * n),
            *const values = room.take(n), *const turned = room.take(m * n);

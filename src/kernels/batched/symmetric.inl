@@ -1,32 +1,39 @@
 // Included once per instruction set, after block.inl: symmetric matrices.
 
-inline constexpr double kUnitOfDouble = 0x1p-53;
-
 struct Mirrored {
-  V largest;  // |a|
-  M finite;
+  Extent extent;
   M symmetric;  // up to rounding of the type T it came in
 };
-// A ← its symmetric part, or the triangle that is read on both sides.
+// The lower triangle of A ← that of its symmetric part, or the triangle that is read.
 template <class T, class S>
 WP_PACK Mirrored mirror(S n, V* a, Reads reads) {
   constexpr double rounding = std::is_same_v<T, float> ? 64 * 0x1p-24 : 64 * kUnitOfDouble;
-  V largest = V{}, apart = V{}, all = V{};
+  Extent extent;
+  M other = M{};  // bits of elements that differ from those across the diagonal
   steps<S>(
       0, n, WP_EACH(i) {
-        steps<S>(
+        each<S>(
             0, i, WP_EACH(j) {
-              V &below = a[i * n + j], &above = a[j * n + i];
-              if (reads == Reads::lower) above = below;
+              V& below = a[i * n + j];
+              const V above = a[j * n + i];
               if (reads == Reads::upper) below = above;
-              apart = larger(magnitude(below - above), apart);
-              const V mean = below == above ? below : 0.5 * below + 0.5 * above;
-              below = above = mean;
-              largest = larger(magnitude(mean), largest);
-              all += mean;
+              other |= bits<double>(below) ^ bits<double>(above);
+              extent.take(below);
             });
-        largest = larger(magnitude(a[i * n + i]), largest);
-        all += a[i * n + i];
+        extent.take(a[i * n + i]);
       });
-  return {largest, 0.0 * all == 0.0, apart <= 2 * rounding * largest};
+  if (reads != Reads::both || !any(other != 0)) return {extent, ~M{}};
+  extent = {};
+  V apart = V{};
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < i; ++j) {
+      V& below = a[i * n + j];
+      const V above = a[j * n + i];
+      apart = larger(magnitude(below - above), apart);
+      below = below == above ? below : 0.5 * below + 0.5 * above;
+      extent.take(below);
+    }
+    extent.take(a[i * n + i]);
+  }
+  return {extent, apart <= 2 * rounding * extent.largest};
 }

@@ -106,16 +106,3 @@ template <class E>
   for (; j + 4 <= columns; j += 4) some(j, Fixed<4>{});
   for (; j < columns; ++j) some(j, Fixed<1>{});
 }
-// The same of m rows, unrolled if their number is known.
-template <class R, class C, class E>
-WP_PACK void bring_pivot(R m, C columns, int k, M pivot, E* a) {
-  if constexpr (R::fixed)
-    steps<R>(
-        k + 1, m, WP_EACH(i) {
-          const M here = pivot == i;
-          each<C>(
-              0, columns, WP_EACH(j) { exchange(here, a[k * columns + j], a[i * columns + j]); });
-        });
-  else
-    exchange_rows(columns, k, pivot, a);
-}
