@@ -221,6 +221,7 @@ const Op op_linalg_slogdet = measure({
     .doc = "The sign of the determinant and the logarithm of its absolute value; (0, -inf) only for a matrix that is "
            "proved singular.",
     .outputs = {"sign", "logabsdet"},
+    .takes_out = true,
     .vjp = vjp_slogdet,
     .samples = [] { return samples(op_linalg_slogdet); },
 });

@@ -164,6 +164,7 @@ const Op op_linalg_eigh = decomposition({
     .doc = "The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. "
            "Where rows differ widely in size, small eigenvalues keep their digits.",
     .outputs = {"eigenvalues", "eigenvectors"},
+    .takes_out = true,
     .vjp = vjp_eigh,
     .jvp = jvp_eigh,
     .saves_outputs = 3,

@@ -184,6 +184,7 @@ const Op op_linalg_lu = {
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
+    .takes_out = true,
     .notes = Notes::gives,
     .flow = flow_matrices,
     .vjp = vjp,

@@ -146,6 +146,7 @@ const Op op_linalg_qr = factorisation({
         "The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may "
         "have any sign.",
     .outputs = {"Q", "R"},
+    .takes_out = true,
     .vjp = vjp_qr,
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_qr); },

@@ -189,6 +189,7 @@ const Op op_linalg_svd = decomposition({
     .outputs = {"U", "S", "Vh"},
     .infer = infer_svd,
     .forward = [](Call& c) { forward(c, c.attr(0).flag() ? Parts::full : Parts::thin, 1); },
+    .takes_out = true,
     .vjp = vjp_svd,
     .jvp = jvp_svd,
     .saves_outputs = 7,
