@@ -93,12 +93,14 @@ inline std::vector<double> of_kind(std::string_view kind, int m, int n, std::mt1
   if (kind == "repeated spectrum") return repeated_spectrum(m, n, want, dtype, g);
   if (kind == "singular") return singular(m, n, want, dtype, g);
   std::vector<double> a = draw(m, n, want, g);
+  const int span = dtype == f32 ? 12 : 40;  // beyond it f32 has no rank that is certain
   const int least = dtype == f32 ? -126 : -1022, most = dtype == f32 ? 118 : 1000, steps = std::max({m, n, 2}) - 1;
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
       double& v = a[static_cast<std::size_t>(i * n + j)];
-      const int down = want == Want::definite ? 20 * (i + j) : 40 * std::max(i, j);
-      if (kind == "graded") v = std::ldexp(v, -down / steps);
+      const int down =
+          want == Want::definite ? span * i / 2 / steps + span * j / 2 / steps : span * std::max(i, j) / steps;
+      if (kind == "graded") v = std::ldexp(v, -down);
       if (kind == "clustered spectrum") v = (i == j ? 2 : 0) + 1e-3 * v;
       if (kind == "denormal") v = std::ldexp(v, least - 8);
       if (kind == "least normal numbers") v = std::ldexp(v, least + 2);
