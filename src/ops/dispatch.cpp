@@ -86,8 +86,8 @@ void tell_after(Listener* l, Call& c) {
 }
 
 // Memory that the caller gave says nothing of what it held.
-void forget_old_values(const Call& c) {
-  for (const Tensor* const t : c.aside->into) {
+void forget_old_values(Into into) {
+  for (const Tensor* const t : into) {
     t->node()->note.reset();
     t->node()->weak = false;
   }
@@ -97,8 +97,8 @@ inline void run(Call& c, Context& context) {
   if (context.listeners) [[unlikely]]
     tell_before(context.listeners, c);
   c.op.infer(c);
-  if (c.aside) [[unlikely]]
-    forget_old_values(c);
+  if (c.aside && c.aside->into) [[unlikely]]
+    forget_old_values(*c.aside->into);
   c.op.forward(c);
   const Carried with = carried(c.in);
   if ((c.status.bits & simd::Status::nonfinite) || with.note) [[unlikely]] {
@@ -134,7 +134,7 @@ void execute(Call& c) {
 }  // namespace
 
 const Tensor& Call::given_memory(DType dtype, const Dims& shape) {
-  const Tensor& t = *aside->into[out.size()];
+  const Tensor& t = *(*aside->into)[out.size()];
   if (!t.defined()) refuse<ArgumentError>("WP-ARG-002", "out has no memory.", "Make it with empty(shape).");
   if (t.dtype() != dtype)
     refuse<DtypeError>("WP-DTY-003", say("out must be ", dtype, ", as the result; it is ", t.dtype(), "."));
@@ -195,7 +195,7 @@ Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) 
 
 Tensors call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Into into) {
   Call c(op, in, attrs, place);
-  if (!into.empty()) c.beside().into = into;
+  if (!into.empty()) c.beside().into = &into;
   execute(c);
   return std::move(c.out);
 }
@@ -207,7 +207,7 @@ Tensor call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Tenso
 linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place, Into into) {
   Call c(op, in, attrs, place);
   c.diagnosed = true;
-  if (!into.empty()) c.beside().into = into;
+  if (!into.empty()) c.beside().into = &into;
   execute(c);
   return {std::move(c.out), c.beside().diagnosis};
 }
