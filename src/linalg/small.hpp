@@ -90,7 +90,7 @@ struct LaneJob {
   Dims batch;
   std::int64_t size;             // of a member's longer side
   Tensors outputs;               // undefined ones are not asked for
-  Verdict common = {};           // of all members that are not in doubt,
+  Verdict common;                // of all members that are not in doubt,
   Verdicts::Detail detail = {};  // and what is particular to each
   Tensor numbers = {};           // f64, one per member: the kernel's Marks::rcond; undefined: not asked for
   std::vector<std::int64_t>* asymmetric = nullptr;

@@ -51,11 +51,13 @@ void run_small(Call& c, const Advice& advice) {
   const Tensor a = brought(c.in[0], c.key);
   auto state = new_state(c, batch, {}, false);
   state->threshold = 2 * std::numeric_limits<double>::epsilon();
+  const Verdict common;
   through_lanes(
       {.a = a,
        .batch = batch,
        .size = 2 * n,  // as much work as of one twice as large
        .outputs = c.out,
+       .common = common,
        .detail =
            [a, batch, n](std::int64_t member, Verdict& v) {
              const Tensor one = members_of(a, batch, {member}, f64);
