@@ -219,7 +219,7 @@ def test_results_stand_in_the_tuple_of_tensors_that_is_given(name):
         assert type(got) is type(fresh)
         assert all(a is b for a, b in zip(got, out))
         assert all(wp.all(a == b) for a, b in zip(got, fresh))
-    with pytest.raises(TypeError, match=f"{name}: out must be a tuple of {len(out)} tensors; got Tensor"):
+    with pytest.raises(TypeError, match=f"{name}: out must be a tuple of {len(out)} tensors; got wellposed.Tensor"):
         call(m, out=out[0])
     with pytest.raises(TypeError, match=f"{name}: out must be a tensor; got int"):
         call(m, out=(*out[:-1], 3))
