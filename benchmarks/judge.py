@@ -5,10 +5,12 @@
 
 Every case: warm worker processes on the same cores take turns; a ratio is peer time / our time of one round. Printed are
 the median of the ratios and a 95 % bootstrap interval; A/A is a second copy of our own worker, and shows the noise.
+Beside the JSON file stands an SVG with the ratios of stacks of matrices over their size.
 """
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
 import platform
@@ -21,131 +23,50 @@ import sys
 import time
 import tomllib
 
+import chart
+
 HERE = pathlib.Path(__file__).parent
-REFERENCES = {"copy": 2, "read": 1}  # measured by our worker; streams per element
-OWN = {"plain_solve", "chain", "tape.svd_loss"}  # of ours too: what an op costs on top of it
+REFERENCES = {"copy": 2, "read": 1}  # streams per element
+OWN = {"plain_solve", "chain", "tape.svd_loss"}  # what an op costs on top of it
+# Our own worker, otherwise: its environment.
+VARIANTS = {"avx2": {"WELLPOSED_ISA": "avx2"}, "one thread": {"WELLPOSED_THREADS": "1"}, "f64": {}, "bare": {}, "tenth": {}, "alone": {}}
 ITEM = {"f32": 4, "f64": 8}
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow")  # "best" is the fastest of them
 NATIVE = ("eigen", "lapack")  # C++ (native_peers.cpp): matrices one by one
 
 
-# ---- a peer: the same protocol as worker.cpp ---------------------------------------------------------------------------
-def peer_call(name, op, dtype, shape):
-    if op == "chain" or op.startswith("tape."):
-        import tape_peers
-        return tape_peers.CALLS[name](op, dtype, shape)
-    import numpy as np
-    rng = np.random.default_rng(1)
-    x, y = (rng.uniform(0.1, 1, shape).astype({"f32": "float32", "f64": "float64"}[dtype]) for _ in range(2))
-    function = op.removeprefix("linalg.")
-    if op in ("cholesky_factor", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"):
-        x = (x + x.swapaxes(-1, -2)) / 2 + shape[-1] * np.eye(shape[-1], dtype=x.dtype)
-    if len(shape) > 2 and (op.startswith("linalg.") or op == "matmul"):
-        return small_matrices(name, function, x, y)
-    if name == "numpy":
-        if op.startswith("linalg."):
-            f, more = getattr(np.linalg, function), (y[0],) if function == "solve" else ()
-            return lambda: f(x, *more)
-        calls = {"lu_solve": lambda: np.linalg.solve(x, y), "lu_inverse": lambda: np.linalg.inv(x),
-                 "cholesky_factor": lambda: np.linalg.cholesky(x),
-                 "relu": lambda: np.maximum(x, 0), "all_finite": lambda: np.isfinite(x).all(), "matmul": lambda: x @ y,
-                 "+": lambda: x + y, "add": lambda: np.add(x, y), "multiply": lambda: np.multiply(x, y)}
-        return calls.get(op) or (lambda f=getattr(np, op): f(x))
-    if name == "tensorflow":
-        import tensorflow as tf
-        a, b = tf.constant(x), tf.constant(y[0][:, None])
-        f, more = getattr(tf.linalg, function), (b,) if function == "solve" else ()
-        return lambda: f(a, *more)
-    import torch
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    a, b = torch.from_numpy(x), torch.from_numpy(y)
-    if op.startswith("linalg."):
-        f, more = getattr(torch.linalg, function), (b[0],) if function == "solve" else ()
-        return lambda: f(a, *more)
-    calls = {"lu_factor": lambda: torch.linalg.lu_factor(a), "lu_solve": lambda: torch.linalg.solve(a, b),
-             "lu_inverse": lambda: torch.linalg.inv(a), "cholesky_factor": lambda: torch.linalg.cholesky(a),
-             "all_finite": lambda: torch.isfinite(a).all(), "matmul": lambda: a @ b, "softmax": lambda: torch.softmax(a, -1),
-             "+": lambda: a + b, "add": lambda: torch.add(a, b), "multiply": lambda: torch.mul(a, b)}
-    return calls.get(op) or (lambda f=getattr(torch, op): f(a))
+def known_workers():
+    return {*REFERENCES, *OWN, *VARIANTS, *FRAMEWORKS, *NATIVE}
 
 
-def small_matrices(name, function, x, y):
-    """A function of a stack of matrices; solve and lstsq have one right-hand side per matrix, matmul a matrix."""
-    b = y if function == "matmul" else y[..., :1].copy()
-    two = function in ("solve", "lstsq", "matmul")
-    if name == "numpy":
-        import numpy as np
-        if function == "matmul":
-            return lambda: x @ b
-        f, more = getattr(np.linalg, function), (b,) if two else ()
-        return lambda: f(x, *more)
-    if name == "tensorflow":
-        import tensorflow as tf
-        a, b = tf.constant(x), tf.constant(b)
-        calls = {"solve": lambda: tf.linalg.solve(a, b), "matmul": lambda: tf.linalg.matmul(a, b),
-                 "svdvals": lambda: tf.linalg.svd(a, compute_uv=False), "eigvalsh": lambda: tf.linalg.eigvalsh(a),
-                 "lstsq": lambda: tf.linalg.lstsq(a, b, fast=False)}  # fast: normal equations, which fail in f32
-        return calls.get(function) or (lambda f=getattr(tf.linalg, function): f(a))
-    if name == "jax":
-        import jax
-        jax.config.update("jax_enable_x64", True)
-        import jax.numpy as jnp
-        a, b = jnp.asarray(x), jnp.asarray(b)
-        plain = {"svdvals": lambda m: jnp.linalg.svd(m, compute_uv=False), "lu": jax.lax.linalg.lu, "matmul": jnp.matmul,
-                 "expm": jax.scipy.linalg.expm,
-                 "lstsq": jax.vmap(lambda m, r: jnp.linalg.lstsq(m, r)[0])}.get(function) or getattr(jnp.linalg, function)
-        f, arguments = jax.jit(plain), (a, b) if two else (a,)
-        return lambda: jax.block_until_ready(f(*arguments))
-    import torch
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    a, b = torch.from_numpy(x), torch.from_numpy(b)
-    f, more = torch.matrix_exp if function == "expm" else getattr(torch.linalg, function), (b,) if two else ()
-    return lambda: f(a, *more)
+def listed(x):
+    return x if isinstance(x, list) else [x]
 
 
-def serve_peer(name):
-    if name == "numpy":
-        import numpy
-        print("NumPy", numpy.__version__, flush=True)
-    elif name == "tensorflow":
-        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-        import tensorflow as tf
-        tf.config.threading.set_intra_op_parallelism_threads(int(os.environ["OMP_NUM_THREADS"]))
-        tf.config.threading.set_inter_op_parallelism_threads(1)
-        print("TensorFlow", tf.__version__, flush=True)
-    elif name == "jax":
-        import jax
-        print("JAX", jax.__version__, flush=True)
-    else:
-        import torch
-        torch.set_grad_enabled(False)
-        print("PyTorch", torch.__version__, flush=True)
-    clock = time.process_time_ns if os.environ.get("BENCH_CPU_TIME") else time.perf_counter_ns
-    key, call, calls = None, None, 1
-
-    def run(n):
-        start = clock()
-        for _ in range(n):
-            call()
-        return clock() - start
-
-    for line in sys.stdin:
-        op, dtype, shape, _, milliseconds = line.split()
-        if key != (op, dtype, shape):
-            key, call, calls = (op, dtype, shape), peer_call(name, op, dtype, [int(n) for n in shape.split("x")]), 1
-            while run(calls) < 5e4:
-                calls *= 2
-        times = []
-        while sum(times) < float(milliseconds) * 1e6:
-            times.append(run(calls))
-        print(statistics.median(times) / calls, flush=True)
+def question(name, case):
+    """What the worker of this name is asked: op, dtype, shape, checks; None: it says nothing about this case."""
+    op, dtype, shape = case["op"], case["dtype"], case["shape"]
+    count, _, matrix = shape.partition("x")
+    if name in REFERENCES or name in OWN:
+        op = name
+    elif name == "f64":
+        if dtype == "f64":
+            return None
+        dtype = "f64"
+    elif name == "bare":
+        op = f"bare.{op}"
+    elif name == "tenth":
+        shape = f"{int(count) // 10}x{matrix}"
+    elif name == "alone":
+        shape = matrix
+    return op, dtype, shape, case["checks"]
 
 
 # ---- the judge ---------------------------------------------------------------------------------------------------------
 class Worker:
-    def __init__(self, command, threads, cores):
-        env = dict(os.environ, WELLPOSED_THREADS=str(threads), OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads),
-                   OPENBLAS_NUM_THREADS=str(threads))
+    def __init__(self, command, threads, cores, **variables):
+        env = {**os.environ, "WELLPOSED_THREADS": str(threads), "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads),
+               "OPENBLAS_NUM_THREADS": str(threads), **variables}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env,
                                         preexec_fn=lambda: os.sched_setaffinity(0, cores))
         self.about = self.process.stdout.readline().strip()
@@ -176,22 +97,22 @@ def show(r):
 
 
 def measure(workers, case, rounds, threads):
-    """Times of every worker and reference, one list each, round by round in changing order."""
-    names = ["ours", "again"] + [a for a in case["against"] if a in REFERENCES or a in OWN or a in workers]
-    times = {n: [] for n in names}
+    """Times of every worker, one list each, round by round in changing order. None: ours has no such op."""
+    asked = {n: question(n, case) for n in ["ours", "again", *case["against"]] if n in workers}
+    asked = {n: q for n, q in asked.items() if q and not (n == "one thread" and threads == 1)}
+    times = {n: [] for n in asked}
     for r in range(-1, rounds):  # the first round warms up
+        names = list(times)
         for name in names[r % len(names):] + names[:r % len(names)]:
-            ours = name in REFERENCES or name in OWN
-            worker = workers["ours" if ours else name]
-            op = name if ours else case["op"]
-            question = op, case["dtype"], case["shape"], case["checks"]
             if threads > 1:  # let the threads of the worker before stop spinning, then wake our cores: clocks and caches are cold
                 time.sleep(0.06)
-                worker.ask(*question, 30)
-            t = worker.ask(*question, case["milliseconds"])
-            if t is None:
+                workers[name].ask(*asked[name], 30)
+            t = workers[name].ask(*asked[name], case["milliseconds"])
+            if t is None and name == "ours":
                 return None
-            if r >= 0:
+            if t is None:
+                del times[name]
+            elif r >= 0:
                 times[name].append(t)
     return times
 
@@ -202,7 +123,7 @@ def compare(case, times):
     for name, theirs in times.items():
         if name == "ours":
             continue
-        scale = case["streams"] / REFERENCES[name] if name in REFERENCES else 1
+        scale = case["streams"] / REFERENCES[name] if name in REFERENCES else 10 if name == "tenth" else 1
         result["A/A" if name == "again" else name] = judged([scale * t / o for t, o in zip(theirs, times["ours"])])
     peers = [n for n in FRAMEWORKS if n in times]
     if peers:  # by its median: the least of each round would be below both of two equal, noisy peers
@@ -239,31 +160,42 @@ def cases_of(group):
 def rate(case, ns):
     """What one call achieves, in words."""
     sizes = [int(n) for n in case["shape"].split("x")]
-    elements = 1
-    for n in sizes:
-        elements *= n
+    elements = math.prod(sizes)
     text = f"{ns:.1f} ns" if ns < 1e4 else f"{ns / 1e3:.1f} µs" if ns < 1e7 else f"{ns / 1e6:.1f} ms"
+    if len(sizes) == 3:
+        text += f", {ns / sizes[0]:.1f} ns per matrix"
     if case["op"] == "matmul":
         return f"{text}, {2 * elements * sizes[-1] / ns:.1f} GFLOP/s"
     return text + (f", {case['streams'] * elements * ITEM[case['dtype']] / ns:.1f} GB/s" if case["streams"] else "")
 
 
+def goals_of(group, case, threads):
+    name, size = case["op"].removeprefix("linalg."), case["shape"].split("x", 1)[-1]
+    here = {"ops": name, "size": size, "dtype": case["dtype"], "threads": threads}
+    return [g for g in listed(group.get("goal", [])) if all(value in listed(g.get(key, value)) for key, value in here.items())]
+
+
 def verdict(group, case, ours, result, threads):
-    goals, limit, cost, extra = group.get("goal"), group.get("limit_ns"), group.get("cost"), group.get("extra")
+    limit, cost, extra = group.get("limit_ns"), group.get("cost"), group.get("extra")
     if cost:  # on top of the first of `against`
-        share, most = 1 / result[case["against"][0]]["ratio"] - 1, cost[case["op"]][case["shape"]]
+        by_shape = cost.get(case["op"], cost.get("*"))
+        share, most = 1 / result[case["against"][0]]["ratio"] - 1, by_shape.get(case["shape"], by_shape.get("*"))
         return f"{share:+.0%}: {'met' if share <= most else 'missed'} (≤ {most:.0%})"
     if extra:  # what it takes beyond the first of `against`, shared by its calls
         more = ours * (1 - result[case["against"][0]]["ratio"]) / extra["calls"]
         return f"{more:+.0f} ns per call: {'met' if more <= extra['ns'] else 'missed'} (≤ {extra['ns']} ns)"
     if limit:
         return f"{'met' if ours <= limit[case['checks']] else 'missed'} (≤ {limit[case['checks']]} ns)"
-    goals = goals if isinstance(goals, list) else [goals] if goals else []
-    goals = [g for g in goals if case["op"].removeprefix("linalg.") in g.get("ops", case["op"].removeprefix("linalg."))
-             and case["shape"].split("x", 1)[1:] in ([], [g.get("size", case["shape"].split("x", 1)[-1])])
-             and case["dtype"] == g.get("dtype", case["dtype"]) and threads == g.get("threads", threads)]
-    return ", ".join(f"{'met' if result[g['of']]['ratio'] >= g['ratio'] else 'missed'} (≥ {g['ratio']} of {g['of']})"
-                     for g in goals if g["of"] in result)
+    words = []
+    for g in goals_of(group, case, threads):
+        if g["of"] not in result:
+            continue
+        ratio, least = result[g["of"]]["ratio"], g["ratio"]
+        words.append(f"{'met' if ratio >= least else 'missed'} (≥ {least} of {g['of']})")
+        if g["of"] == "best" and "avx2" in group and "avx2" in result:
+            ratio, least = ratio / result["avx2"]["ratio"], group["avx2"] * least
+            words.append(f"{'met' if ratio >= least else 'missed'} with avx2 ({ratio:.1f} ≥ {least:.1f} of best)")
+    return ", ".join(words)
 
 
 def machine():
@@ -281,13 +213,23 @@ def run_case(group, case, threads, workers, options):
         print(label + "missing: not in the op table", flush=True)
         return {**row, "missing": True}
     ours, result = statistics.median(times["ours"]), compare(case, times)
-    row |= {"ns": ours, "ratios": result, "goal": verdict(group, case, ours, result, threads)}
+    row |= {"ns": ours, "times": {n: statistics.median(t) for n, t in times.items()}, "ratios": result, "goal": verdict(group, case, ours, result, threads)}
     if group.get("instructions"):
         row["instructions"] = instructions(options.worker, case, threads)
     shown = "  ".join(f"{n} {show(result[n])}" for n in [*case["against"], "A/A"] if n in result)
     count = f", {row['instructions']:.0f} instructions" if row.get("instructions") else ""
     print(f"{label}{rate(case, ours)}{count}  {shown}  {row['goal']}".rstrip(), flush=True)
     return row
+
+
+def start(options, threads, cores, wanted):
+    """A worker process per name: each keeps its operands warm."""
+    workers = {n: Worker([options.worker], threads, cores) for n in ("ours", "again", *sorted(wanted & {*REFERENCES, *OWN}))}
+    workers |= {n: Worker([options.worker], threads, cores, **VARIANTS[n]) for n in VARIANTS if n in wanted}
+    for name in (n for n in options.peers.split(",") if n in wanted):
+        command = [options.native, name] if name in NATIVE else [sys.executable, str(HERE / "peers.py"), name]
+        workers[name] = Worker(command, threads, cores)
+    return workers
 
 
 def main():
@@ -306,7 +248,7 @@ def main():
         options.threads = [1]
     cores = sorted(os.sched_getaffinity(0))
     about = machine()
-    report = {"schema_version": 1, "machine": about, "rounds": options.rounds, "cpu_time": options.cpu_time, "rows": []}
+    report = {"schema_version": 2, "machine": about, "rounds": options.rounds, "cpu_time": options.cpu_time, "workers": {}, "rows": []}
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load']:.1f}, {about['date']}; {options.rounds} rounds"
           + (", processor time" if options.cpu_time else ""))
     groups = tomllib.loads((HERE / "cases.toml").read_text())["group"]
@@ -316,13 +258,9 @@ def main():
         if (options.threads and threads not in options.threads) or threads > len(cores):
             continue
         use = set(cores[-threads:])
-        workers = {n: Worker([options.worker], threads, use) for n in ("ours", "again")}
-        for name in filter(None, options.peers.split(",")):
-            if any(name in c["against"] for _, t, c in todo if t == threads):
-                command = [options.native, name] if name in NATIVE else [sys.executable, __file__, "--peer", name]
-                workers[name] = Worker(command, threads, use)
-        print(f"\n{threads} thread{'s' if threads > 1 else ''}: " + "; ".join(w.about for n, w in workers.items() if n != "again"))
-        report["workers"] = {n: w.about for n, w in workers.items()}
+        workers = start(options, threads, use, {n for _, t, c in todo if t == threads for n in c["against"]})
+        print(f"\n{threads} thread{'s' if threads > 1 else ''}: " + "; ".join(f"{n} {w.about}" for n, w in workers.items() if n not in OWN | {"again"}))
+        report["workers"][str(threads)] = {n: w.about for n, w in workers.items()}
         title = None
         for group, t, case in todo:
             if t != threads:
@@ -335,11 +273,10 @@ def main():
             worker.close()
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {options.json}")
+    picture = options.json.with_suffix(".svg")
+    picture.write_text(chart.svg(report))
+    print(f"\nwrote {options.json} and {picture}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--peer"]:
-        serve_peer(sys.argv[2])
-    else:
-        main()
+    main()

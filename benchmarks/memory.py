@@ -35,7 +35,7 @@ def main():
     options = parser.parse_args()
     commands = {"ours": [options.worker]}
     for peer in options.peers.split(","):
-        commands[peer] = [sys.executable, str(pathlib.Path(__file__).parent / "judge.py"), "--peer", peer]
+        commands[peer] = [sys.executable, str(pathlib.Path(__file__).parent / "peers.py"), peer]
     for op, dtype, small, large in CASES:
         for name, command in commands.items():
             print(f"{op} {dtype} {large} {name}: {growth(command, op, dtype, small, large):.0f} MiB", flush=True)

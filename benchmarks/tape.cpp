@@ -56,6 +56,7 @@ Work gradient_of(const Tensor& a, const std::function<Tensor(const Tensor&)>& f)
 }  // namespace
 
 std::optional<Work> tape_work(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
+  if (name != "chain" && !name.starts_with("tape.")) return std::nullopt;
   const Tensor x = draw(dtype, shape, 0);
   if (name == "chain" || name == "tape.chain" || name == "tape.record") {
     const Tensor a = wp::tanh(draw(dtype, shape, 1)), b = draw(dtype, shape, 2);  // |a| < 1: no chaos

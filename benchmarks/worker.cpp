@@ -10,6 +10,7 @@
 #include <ctime>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/pool.hpp"
+#include "kernels/batched/lanes.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/cholesky.hpp"
 #include "kernels/convert.hpp"
@@ -127,6 +129,38 @@ wp::Attr default_of(const wp::AttrSpec& spec) {
   return spec.type == wp::AttrType::ints ? wp::Attr(wp::Dims{-1}) : wp::Attr(-1);
 }
 
+// A kernel for stacks of small matrices by itself: no dispatch, no verdicts, and members in doubt left so. Empty:
+// there is none for this op.
+template <class T>
+std::optional<Work> bare_work(const std::string& name, const wp::Tensor& x) {
+  using namespace wp::kernels::batched;
+  const std::int64_t n = x.shape().back(), members = x.size() / (n * n);
+  const Source<T> a{reinterpret_cast<const T*>(x.node()->data), n * n, n, 1};
+  using Kernel = std::function<void(Range, T * first, T * second, T * third, Marks)>;
+  const std::map<std::string, Kernel> kernels = {
+      {"inv", [=](Range r, T* y, T*, T*, Marks m) { inverse<T>(n, a, r, y, m); }},
+      {"det", [=](Range r, T*, T* d, T*, Marks m) { determinant<T>(n, a, r, d, nullptr, m); }},
+      {"cholesky", [=](Range r, T* l, T*, T*, Marks m) { cholesky<T>(n, a, Reads::both, false, r, l, m); }},
+      {"qr", [=](Range r, T* q, T*, T* u, Marks m) { qr<T>(n, n, a, r, q, u, m); }},
+      {"svd", [=](Range r, T* u, T* s, T* vh, Marks m) { svd<T>(n, n, a, r, u, s, vh, m); }},
+      {"eigh", [=](Range r, T* v, T* w, T*, Marks m) { eigh<T>(n, a, Reads::both, r, w, v, m); }}};
+  const auto found = kernels.find(name);
+  if (found == kernels.end()) return std::nullopt;
+  return [=, kernel = found->second] {  // results are made anew, as an op makes them
+    const auto fresh = [&](const wp::Dims& shape) {
+      return wp::Tensor::adopt(wp::detail::make_node(x.dtype(), shape));
+    };
+    const bool two = name == "qr" || name == "svd";
+    const wp::Tensor y = name == "det" ? wp::Tensor() : fresh(x.shape()), w = fresh({members, n}),
+                     z = two ? fresh(x.shape()) : wp::Tensor();
+    const auto data = [](const wp::Tensor& t) {
+      return t.defined() ? reinterpret_cast<T*>(t.node()->data) : nullptr;
+    };
+    std::vector<std::uint8_t> redo(static_cast<std::size_t>(members));
+    kernel({0, members}, data(y), data(w), data(z), {redo.data()});
+  };
+}
+
 // Symmetric with a large diagonal: every decomposition exists, and is none of the easy ones.
 wp::Tensor symmetric_operand(wp::DType dtype, const wp::Dims& shape) {
   const wp::Tensor x = operand(dtype, shape, 1);
@@ -134,14 +168,20 @@ wp::Tensor symmetric_operand(wp::DType dtype, const wp::Dims& shape) {
          wp::eye(shape.back(), {.dtype = dtype}) * static_cast<double>(shape.back());
 }
 
-std::optional<Work> work_of(const std::string& name, wp::DType dtype, const wp::Dims& shape) {
-  if (auto work = tape_work(name, dtype, shape)) return work;
+std::optional<Work> work_of(const std::string& asked, wp::DType dtype, const wp::Dims& shape) {
+  if (auto work = tape_work(asked, dtype, shape)) return work;
+  const bool bare = asked.starts_with("bare.");
+  const std::string name = bare ? asked.substr(5) : asked;
   const bool symmetric = name == "linalg.cholesky" || name == "linalg.eigh" || name == "linalg.eigvalsh";
   const wp::Tensor x = symmetric ? symmetric_operand(dtype, shape) : operand(dtype, shape, 1);
+  if (bare) {
+    const std::string function = name.substr(name.find('.') + 1);
+    return dtype == wp::f32 ? bare_work<float>(function, x) : bare_work<double>(function, x);
+  }
   if (name == "copy") return copy_bytes(x);
   if (name == "read") return read_bytes(x);
   if (name == "all_finite") return [x] { (void)wp::kernels::any_nonfinite(x.dtype(), x.node()->data, x.size()); };
-  const wp::Tensor y = operand(dtype, shape, 3);
+  const wp::Tensor y = shape.size() > 2 && name != "matmul" ? wp::Tensor() : operand(dtype, shape, 3);
   if (name == "+") return [x, y] { (void)(x + y); };
   if (auto work = dtype == wp::f32 ? factor_work<float>(name, x, y) : factor_work<double>(name, x, y)) return work;
   // solve_rcond: the answer is judged by rcond and growth; solve_refined: improved with exact residuals too.

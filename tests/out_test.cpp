@@ -39,6 +39,8 @@ TEST(Out, StacksOfSmallMatricesAreWrittenInPlace) {
       {"inv", [](const Tensor& m, Tensor* o) { return la::inv(m, {.out = o}); }},
       {"solve", [](const Tensor& m, Tensor* o) { return la::solve(m, m * 2.0, {.out = o}); }},
       {"cholesky", [](const Tensor& m, Tensor* o) { return la::cholesky(m, {.out = o}); }},
+      {"pinv", [](const Tensor& m, Tensor* o) { return la::pinv(m, {.out = o}); }},
+      {"lstsq", [](const Tensor& m, Tensor* o) { return la::lstsq(m, m * 2.0, {.out = o}); }},
       {"expm", [](const Tensor& m, Tensor* o) { return la::expm(m, {.out = o}); }},
       {"matmul", [](const Tensor& m, Tensor* o) { return matmul(m, m, {.out = o}); }},
       {"det", [](const Tensor& m, Tensor* o) { return la::det(m, {.out = o}); }},
@@ -62,6 +64,60 @@ TEST(Out, StacksOfSmallMatricesAreWrittenInPlace) {
       Tensor own = astype(m, d) + 0.0;
       EXPECT_THROW(matmul(own, m, {.out = &own}), ArgumentError);
       EXPECT_THROW(matmul(m, own, {.out = &own}), ArgumentError);
+    }
+}
+
+// f(matrices, out) of a function with several outputs: all of them are written where the caller says, with the bits
+// of a fresh result, and nothing is written if one of them does not fit.
+template <class R, class F>
+void expect_all_in_place(const char* what, const Tensor& m, const std::vector<Tensor R::*>& fields, F f) {
+  const R fresh = f(m, nullptr);
+  R given;
+  std::vector<const char*> memory;
+  for (const auto field : fields) {
+    given.*field = zeros((fresh.*field).shape(), {.dtype = (fresh.*field).dtype()});
+    memory.push_back((given.*field).node()->data);
+  }
+  for (int again = 0; again < 2; ++again) (void)f(m, &given);  // what was returned is gone: the memory is free again
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    EXPECT_EQ((given.*fields[i]).node()->data, memory[i]) << what;
+    EXPECT_TRUE(same_bits(given.*fields[i], fresh.*fields[i])) << what << " output " << i;
+  }
+  EXPECT_EQ((f(m, &given).*fields[0]).node(), (given.*fields[0]).node()) << what;
+  for (const auto field : fields) {
+    R bad = f(m, nullptr);
+    bad.*field = zeros({3}, {.dtype = (fresh.*field).dtype()});
+    EXPECT_THROW(f(m, &bad), ShapeError) << what;
+    bad.*field = Tensor();
+    EXPECT_THROW(f(m, &bad), ArgumentError) << what;
+    bad = f(m, nullptr);
+    for (const auto other : fields)
+      if (other != field) bad.*other = zeros((fresh.*other).shape(), {.dtype = (fresh.*other).dtype()});
+    const Tensor seen = bad.*field;
+    EXPECT_THROW(f(m, &bad), ArgumentError) << what;  // others see it
+    for (const auto other : fields)
+      if (other != field) {
+        EXPECT_TRUE(static_cast<bool>(all(bad.*other == 0.0))) << what;
+      }
+  }
+}
+TEST(Out, SeveralResultsStandInTheGivenMemoryWithTheSameBits) {
+  for (const DType d : {f16, f32, f64, c128})
+    for (const Dims& shape : {Dims{40, 4, 4}, Dims{8, 20, 20}, Dims{40, 40}, Dims{0, 0}}) {
+      const Tensor x = random::normal(shape, 3, 5);
+      const Tensor m = astype(matmul(x, matrix_transpose(x)) * 0.1, d);
+      expect_all_in_place<la::SvdResult>("svd", m, {&la::SvdResult::U, &la::SvdResult::S, &la::SvdResult::Vh},
+                                         [](const Tensor& a, la::SvdResult* o) { return la::svd(a, {.out = o}); });
+      expect_all_in_place<la::QrResult>("qr", m, {&la::QrResult::Q, &la::QrResult::R},
+                                        [](const Tensor& a, la::QrResult* o) { return la::qr(a, {.out = o}); });
+      expect_all_in_place<la::EighResult>(
+          "eigh", m, {&la::EighResult::eigenvalues, &la::EighResult::eigenvectors},
+          [](const Tensor& a, la::EighResult* o) { return la::diagnosed::eigh(a, {.out = o}).value; });
+      expect_all_in_place<la::LuResult>("lu", m, {&la::LuResult::P, &la::LuResult::L, &la::LuResult::U},
+                                        [](const Tensor& a, la::LuResult* o) { return la::lu(a, {.out = o}); });
+      expect_all_in_place<la::SlogdetResult>(
+          "slogdet", m, {&la::SlogdetResult::sign, &la::SlogdetResult::logabsdet},
+          [](const Tensor& a, la::SlogdetResult* o) { return la::diagnosed::slogdet(a, {.out = o}).value; });
     }
 }
 

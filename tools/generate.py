@@ -21,6 +21,7 @@ CPP_TYPES = {"boolean": "bool", "integer": "std::int64_t", "real": "double", "sc
 MEMBER_TYPES = {**CPP_TYPES, "scalar": "Scalar", "ints": "Ints", "setting": "Setting", "texts": "std::vector<std::string>"}
 UNARY = {"-", "~", "+"}
 OUT = "Where the result is written: a tensor of its dtype and shape whose memory nobody else sees."
+OUT_OF_SEVERAL = "Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees."
 ASSIGNING = {"+", "-", "*", "/", "%", "&", "|", "^"}
 
 
@@ -75,6 +76,8 @@ class Function:
 
     def structs(self):
         text = ""
+        if self.named:
+            text += f"struct {self.result} {{\n  Tensor {', '.join(self.named)};\n}};\n"
         if self.options or self.takes_out:
             text += f"struct {self.options_type} {{\n"
             for a in self.options:
@@ -85,11 +88,12 @@ class Function:
                 member = f"{kind} {a['name']} = {default or 'std::nullopt'}"
                 text += f"  {member};" + (f"  // {a['doc']}" if a["doc"] else "") + "\n"
             if self.takes_out:
-                text += f"  Tensor* out = nullptr;  // {OUT}\n"
+                text += f"  {self.result}* out = nullptr;  // {self.out_words()}\n"
             text += "};\n"
-        if self.named:
-            text += f"struct {self.result} {{\n  Tensor {', '.join(self.named)};\n}};\n"
         return text
+
+    def out_words(self):
+        return OUT_OF_SEVERAL if self.named else OUT
 
     def comment(self):
         text = self.op["doc"]
@@ -128,7 +132,11 @@ class Function:
         if attrs:
             body += f"  const Attr attrs[] = {{{attrs}}};\n"
         arguments = f"op_{self.entry()}, {inputs}, {'attrs' if attrs else 'Attrs()'}, {place}"
-        if self.takes_out:
+        if self.takes_out and (self.named or diagnosed):
+            places = [f"&options.out->{n}" for n in self.named] if self.named else ["options.out"]
+            body += f"  Tensor* const into[] = {{{', '.join(f'options.out ? {p} : nullptr' if self.named else p for p in places)}}};\n"
+            arguments += f", Into(into, options.out ? {len(places)} : 0)"
+        elif self.takes_out:
             arguments += ", options.out"
         if diagnosed:
             fields = ", ".join(f"std::move(out[{i}])" for i in range(len(self.named or [0])))
@@ -138,7 +146,7 @@ class Function:
             return body + f"  return call({arguments});\n"
         if self.named:
             fields = ", ".join(f"std::move(out[{i}])" for i in range(len(self.named)))
-            return body + f"  Tensors out = call({arguments});\n  return {{{fields}}};\n"
+            return body + f"  Tensors out = {'call_into' if self.takes_out else 'call'}({arguments});\n  return {{{fields}}};\n"
         return body + f"  return {'call_into' if self.takes_out else 'call1'}({arguments});\n"
 
     def entry(self):
@@ -243,7 +251,7 @@ def reference(groups):
                 choices = " One of " + ", ".join(f"`{c}`" for c in a["choices"]) + "." if a["choices"] else ""
                 text += f"- `{a['name']}` ({a['type']}): {a['doc']}{choices}".rstrip() + "\n"
             if f.takes_out:
-                text += f"- `out` (tensor): {OUT}\n"
+                text += f"- `out` ({'tensors' if f.named else 'tensor'}): {f.out_words()}\n"
             if f.named:
                 text += f"- returns {', '.join(f'`{n}`' for n in f.named)}\n"
             if f.op["operator"]:

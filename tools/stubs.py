@@ -52,7 +52,8 @@ def parameters(op, diagnosed=False):
                 kind += " | None"
             out.append((a["name"], "either" if placed else "name", kind, default(a)))
     if op["takes_out"] and not diagnosed:
-        out.append(("out", "name", "Tensor | None", "None"))
+        several = f"tuple[{', '.join(['Tensor'] * len(op['outputs']))}]"
+        out.append(("out", "name", f"{several if len(op['outputs']) > 1 else 'Tensor'} | None", "None"))
     if op["group"] in ("creation", "data type") and any(a["type"] == "dtype" for a in op["attrs"]):
         out.append(("device", "name", "str | None", "None"))
     return out

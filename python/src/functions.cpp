@@ -188,20 +188,49 @@ std::pair<Placed, Placed> pair_of(const Function& f, std::size_t index, PyObject
           {second, ints_of(PySequence_Fast_GET_ITEM(both.get(), 1), what)}};
 }
 
+bool several(const Function& f) {
+  return f.op->outputs.size() > 1 || f.op->outputs[0].ends_with("...");
+}
+
+// The tuple, with names if the outputs have some.
+PyObject* named(const Function& f, Ref tuple) {
+  return f.result_type ? Ref::checked(PyObject_CallObject(f.result_type, tuple.get())).release() : tuple.release();
+}
+
 PyObject* results(const Function& f, Tensors& out) {
-  if (f.op->outputs.size() == 1 && !f.op->outputs[0].ends_with("...")) return wrap(std::move(out[0]));
+  if (!several(f)) return wrap(std::move(out[0]));
   Ref tuple = Ref::checked(PyTuple_New(static_cast<Py_ssize_t>(out.size())));
   for (std::size_t i = 0; i < out.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(std::move(out[i])));
-  return f.result_type ? Ref::checked(PyObject_CallObject(f.result_type, tuple.get())).release() : tuple.release();
+  return named(f, std::move(tuple));
 }
+
+// What the argument `out` names: a tensor, or a tuple of as many as there are outputs; their Python objects too,
+// which the call returns.
+struct Outs {
+  SmallVector<Tensor*, 4> tensors;
+  Ref objects;
+  void take(const Function& f, PyObject* value) {
+    const auto one = [&](PyObject* o) {
+      if (!is_tensor(o)) type_error(say(f.name, ": out must be a tensor; got ", type_name(o), "."));
+      tensors.push_back(&tensor_of(o));
+    };
+    objects = Ref::borrowed(value);
+    if (!several(f)) return one(value);
+    const auto count = static_cast<Py_ssize_t>(f.op->outputs.size());
+    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != count)
+      type_error(say(f.name, ": out must be a tuple of ", count, " tensors; got ", type_name(value), "."));
+    for (Py_ssize_t i = 0; i < count; ++i) one(PyTuple_GET_ITEM(value, i));
+  }
+  Into into() const { return {tensors.data(), tensors.size()}; }
+};
 
 bool same_elements(const Tensor& a, const Tensor& b) {
   return a.node()->data == b.node()->data && a.dtype() == b.dtype() && a.shape() == b.shape() &&
          a.strides() == b.strides();
 }
 
-PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, Tensor* into) {
+PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, Into into) {
   const bool large = o.elements >= kLarge || f.large_attributes;
   o.settle(large);
   const Inputs in(o.in.data(), o.in.size());
@@ -215,11 +244,11 @@ PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, T
     tell_findings();
     return Py_BuildValue("(NN)", results(f, d.value), wrap_diagnosis(d.diagnosis));
   }
-  if (f.op->outputs.size() > 1 || f.op->outputs[0].ends_with("...")) {
+  if (several(f)) {
     Tensors out;
     {
       const Unlocked unlocked(large);
-      out = call(*f.op, in, attrs, place);
+      out = into.empty() ? call(*f.op, in, attrs, place) : call_into(*f.op, in, attrs, place, into);
     }
     tell_findings();
     return results(f, out);
@@ -227,7 +256,7 @@ PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, T
   Tensor y;
   {
     const Unlocked unlocked(large);
-    y = into ? call_into(*f.op, in, attrs, place, into) : call1(*f.op, in, attrs, place);
+    y = into.empty() ? call1(*f.op, in, attrs, place) : call_into(*f.op, in, attrs, place, into[0]);
   }
   tell_findings();
   if (f.copy >= 0 && a.given[0] && is_tensor(a.given[0]) && attrs[static_cast<std::size_t>(f.copy)] &&
@@ -247,8 +276,7 @@ PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t cou
       for (const Attr& d : f.defaults) attrs.push_back(d);
     return attrs[i];
   };
-  Ref result;
-  Tensor* into = nullptr;
+  Outs given;
   for (std::size_t i = 0; i < f.parameters.size(); ++i) {
     const Parameter& p = f.parameters[i];
     PyObject* const value = a.given[i];
@@ -269,17 +297,16 @@ PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t cou
       } else if (p.role == Parameter::attribute) {
         attribute(p.index) = attribute_of(value, f.op->attrs[p.index], f.name);
       } else if (p.role == Parameter::out && value != Py_None) {
-        if (!is_tensor(value)) type_error(say(f.name, ": out must be a tensor; got ", type_name(value), "."));
-        result = Ref::borrowed(value);
-        into = &tensor_of(value);
+        given.take(f, value);
       } else if (p.role == Parameter::device && value != Py_None &&
                  !(PyUnicode_Check(value) && text_of(value) == "cpu")) {
         value_error(say(f.name, ": the only device is 'cpu'."));
       }
     }
   }
-  Ref y(run(f, a, o, attrs.empty() ? Attrs(f.defaults) : Attrs(attrs.data(), attrs.size()), into));
-  return result ? result.release() : y.release();
+  Ref y(run(f, a, o, attrs.empty() ? Attrs(f.defaults) : Attrs(attrs.data(), attrs.size()), given.into()));
+  if (!given.objects) return y.release();
+  return several(f) ? named(f, std::move(given.objects)) : given.objects.release();
 }
 
 // What a function of Python's keeps as __self__. It is pickled as its module, where the function is found by name.

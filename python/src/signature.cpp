@@ -115,7 +115,9 @@ std::string documentation(const Function& f) {
         details += say(k ? ", '" : " One of '", a.choices[k], k + 1 < a.choices.size() ? "'" : "'.");
     }
     if (p.role == Parameter::out)
-      details += "a tensor of the result's dtype and shape whose memory nobody else sees.";
+      details += op.outputs.size() > 1
+                     ? "a tuple of tensors of the results' dtypes and shapes whose memory nobody else sees."
+                     : "a tensor of the result's dtype and shape whose memory nobody else sees.";
     if (p.role == Parameter::device) details += "None or 'cpu'.";
     while (details.back() == ' ') details.pop_back();
   }

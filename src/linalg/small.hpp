@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/pool.hpp"
@@ -82,6 +83,45 @@ Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int
 // outputs are not asked for.
 using Careful = std::function<void(const Tensors& answers, Verdicts& verdicts)>;
 void redo(const std::vector<std::int64_t>& doubtful, const Tensors& outputs, Verdicts& all, const Careful& careful);
+
+// What goes through lanes: a stack, with right-hand sides if there are any, and what becomes of it.
+struct LaneJob {
+  Tensor a, b = {};  // b undefined: none
+  Dims batch;
+  std::int64_t size;             // of a member's longer side
+  Tensors outputs;               // undefined ones are not asked for
+  Verdict common;                // of all members that are not in doubt,
+  Verdicts::Detail detail = {};  // and what is particular to each
+  Tensor numbers = {};           // f64, one per member: the kernel's Marks::rcond; undefined: not asked for
+  std::vector<std::int64_t>* asymmetric = nullptr;
+};
+template <class T>
+struct Sources {
+  kernels::batched::Source<T> a, b;
+};
+// kernel(Sources<T>, Range, Marks) for all members, T the dtype of a; then careful(doubtful, answers, verdicts), as
+// in redo(), for those in doubt, which are returned.
+template <class Kernel, class DoubtfulOnes>
+std::vector<std::int64_t> through_lanes(const LaneJob& job, Verdicts& verdicts, Kernel&& kernel,
+                                        DoubtfulOnes&& careful) {
+  const std::int64_t members = count_of(job.batch);
+  std::vector<std::int64_t> doubtful = with_real(job.a.dtype(), [&]<class T>(T) {
+    const LaneStack<T> a(job.a, job.batch);
+    const auto b = job.b.defined() ? std::optional<LaneStack<T>>(std::in_place, job.b, job.batch) : std::nullopt;
+    const Sources<T> from{a.source(), b ? b->source() : kernels::batched::Source<T>{}};
+    return run_lanes(
+        members, job.size, data_of<double>(job.numbers),
+        [&](Range range, Marks marks) { kernel(from, range, marks); }, job.asymmetric);
+  });
+  verdicts.share(static_cast<std::size_t>(members), job.common, job.detail);
+  redo(doubtful, job.outputs, verdicts,
+       [&](const Tensors& answers, Verdicts& own) { careful(doubtful, answers, own); });
+  return doubtful;
+}
+// One number per member.
+inline Tensor number_of_each(const Dims& batch) {
+  return Tensor::adopt(detail::make_node(f64, {count_of(batch)}));
+}
 
 // rcond of every member of a stack, made when first asked for.
 class Conditions {

@@ -178,39 +178,38 @@ void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdi
 }
 
 // Through lanes; members in doubt as a stack of their own, or by the factors that are kept.
-template <class T>
 void run_small(const Problem& p, const Options& o, const Factors* factors, const Tensor& y, Diagnosis::State& state) {
-  const std::int64_t members = count_of(p.batch);
   const bool inverse = !p.b.defined(), refined = !inverse && few(p.n, p.k);
-  const LaneStack<T> a(p.a, p.batch);
-  T* const x = data_of<T>(y);
   Verdict common;
   common.method = Method::lu;
-  Tensor rcond;
-  std::vector<std::int64_t> doubtful;
-  if (inverse) {
-    rcond = Tensor::adopt(detail::make_node(f64, {members}));
-    doubtful = run_lanes(members, p.n, data_of<double>(rcond), [&](Range range, Marks marks) {
-      kernels::batched::inverse<T>(p.n, a.source(), range, x, marks);
-    });
-  } else {
-    const LaneStack<T> b(p.b, p.batch);
-    doubtful = run_lanes(members, p.n, nullptr, [&](Range range, Marks marks) {
-      kernels::batched::solve<T>(p.n, p.k, a.source(), b.source(), range, x, refined, marks);
-    });
-  }
-  state.verdicts.share(static_cast<std::size_t>(members), common,
-                       system_detail(p.a, p.batch, rcond, refined ? 0 : 1));
-  redo(doubtful, {y}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
-    const auto stack = [&](const Tensor& t) {
-      return factors ? brought(t, f64) : members_of(t, p.batch, doubtful, f64);
-    };
-    Problem rest = p;
-    rest.a = stack(p.a);
-    if (!inverse) rest.b = stack(p.b);
-    if (!factors) rest.batch = {static_cast<std::int64_t>(doubtful.size())};
-    run<double>(rest, o, factors, data_of<double>(to[0]), verdicts, factors ? doubtful : std::vector<std::int64_t>());
-  });
+  const Tensor rcond = inverse ? number_of_each(p.batch) : Tensor();
+  through_lanes(
+      {.a = p.a,
+       .b = p.b,
+       .batch = p.batch,
+       .size = p.n,
+       .outputs = {y},
+       .common = common,
+       .detail = system_detail(p.a, p.batch, rcond, refined ? 0 : 1),
+       .numbers = rcond},
+      state.verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        if (inverse)
+          kernels::batched::inverse<T>(p.n, from.a, range, data_of<T>(y), marks);
+        else
+          kernels::batched::solve<T>(p.n, p.k, from.a, from.b, range, data_of<T>(y), refined, marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& verdicts) {
+        const auto stack = [&](const Tensor& t) {
+          return factors ? brought(t, f64) : members_of(t, p.batch, doubtful, f64);
+        };
+        Problem rest = p;
+        rest.a = stack(p.a);
+        if (!inverse) rest.b = stack(p.b);
+        if (!factors) rest.batch = {static_cast<std::int64_t>(doubtful.size())};
+        run<double>(rest, o, factors, data_of<double>(to[0]), verdicts,
+                    factors ? doubtful : std::vector<std::int64_t>());
+      });
 }
 
 // For the derivative, where members were not solved as they are: how (0 plainly, 1 by a pseudo-inverse, 2 with a
@@ -296,7 +295,7 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   if (given.b.defined()) p.b = brought(given.b, work);
   if (small) {
     state->threshold = System<double>::threshold;
-    with_real(work, [&]<class T>(T) { run_small<T>(p, quiet, factors_of(c), y, *state); });
+    run_small(p, quiet, factors_of(c), y, *state);
   } else {
     Result x(y, work);
     with_float(work, [&]<class T>(T) {

@@ -89,8 +89,18 @@ void tell(const Listener& l, Call& c, Context& context) {
   l.observer->after(c);
 }
 
+// Memory that the caller gave says nothing of what it held.
+void forget_old_values(Into into) {
+  for (const Tensor* const t : into) {
+    t->node()->note.reset();
+    t->node()->weak = false;
+  }
+}
+
 inline void run(Call& c, Context& context) {
   c.op.infer(c);
+  if (c.aside && c.aside->into) [[unlikely]]
+    forget_old_values(*c.aside->into);
   c.op.forward(c);
   const Carried with = carried(c.in);
   if ((c.status.bits & simd::Status::nonfinite) || with.note) [[unlikely]] {
@@ -126,7 +136,7 @@ void execute(Call& c) {
 }  // namespace
 
 const Tensor& Call::given_memory(DType dtype, const Dims& shape) {
-  const Tensor& t = *aside->into;
+  const Tensor& t = *(*aside->into)[out.size()];
   if (!t.defined()) refuse<ArgumentError>("WP-ARG-002", "out has no memory.", "Make it with empty(shape).");
   if (t.dtype() != dtype)
     refuse<DtypeError>("WP-DTY-003", say("out must be ", dtype, ", as the result; it is ", t.dtype(), "."));
@@ -147,8 +157,6 @@ const Tensor& Call::given_memory(DType dtype, const Dims& shape) {
                                            : "another tensor",
                               ": writing would change what they see."),
                           "Give a tensor of its own; let go of copies of the last result.");
-  n.note.reset();
-  n.weak = false;
   return t;
 }
 
@@ -187,17 +195,21 @@ Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place) 
   return std::move(c.out[0]);
 }
 
-Tensor call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Tensor* into) {
+Tensors call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Into into) {
   Call c(op, in, attrs, place);
-  if (into) c.beside().into = into;
+  if (!into.empty()) c.beside().into = &into;
   execute(c);
-  return std::move(c.out[0]);
+  return std::move(c.out);
 }
 
-linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place, Tensor* into) {
+Tensor call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Tensor* into) {
+  return std::move(call_into(op, in, attrs, place, Into(&into, into ? 1 : 0))[0]);
+}
+
+linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place, Into into) {
   Call c(op, in, attrs, place);
   c.diagnosed = true;
-  if (into) c.beside().into = into;
+  if (!into.empty()) c.beside().into = &into;
   execute(c);
   return {std::move(c.out), c.beside().diagnosis};
 }

@@ -46,10 +46,10 @@ Tensor call1(const Op& op, Inputs in, Attrs attrs, const Place& place);
 Tensor call_consuming(const Op& op, Inputs in, Attrs attrs, const Place& place);
 
 // All outputs, and what the op says of them; numerical trouble does not raise.
-linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place,
-                                          Tensor* into = nullptr);
-// The first output, in the memory of `into` (null: in its own). into must have its dtype and shape and memory that
-// nobody else sees. Where an op raises for some members of a batch, the others are there.
+linalg::Diagnosed<Tensors> call_diagnosed(const Op& op, Inputs in, Attrs attrs, const Place& place, Into into = {});
+// All outputs, or the first one, in the memory of `into` (empty, null: in their own), which must have their dtype and
+// shape and be seen by nobody else. Where an op raises for some members of a batch, the others are there.
+Tensors call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Into into);
 Tensor call_into(const Op& op, Inputs in, Attrs attrs, const Place& place, Tensor* into);
 
 // The same call with what was worked out about its first argument before; `diagnosed`: as call_diagnosed.

@@ -33,6 +33,9 @@ class Inputs {
   std::size_t count_;
 };
 
+// Where the caller wants the outputs.
+using Into = std::span<Tensor* const>;
+
 // What was worked out about the first argument of a call before it (the factors of a matrix).
 struct Prepared {
   virtual ~Prepared() = default;
@@ -56,7 +59,7 @@ struct Call {
     linalg::Diagnosis diagnosis;
     std::vector<Tensor> flow_memo;             // what flow remembers between questions about this call
     std::shared_ptr<const Prepared> prepared;  // handed over by the caller; changes the cost, not the answer
-    Tensor* into = nullptr;                    // where the caller wants the first output
+    const Into* into = nullptr;                // null: outputs have memory of their own
     std::shared_ptr<const void> keepsake;      // beside tensors: a function that the caller gave
     bool keeps_after = false;                  // the derivative may ask what comes after: a tape keeps it
   };
@@ -69,9 +72,9 @@ struct Call {
     if (!aside) aside = std::make_unique<Aside>();
     return *aside;
   }
-  // Adds an output with uninitialised memory; the first one in that of the caller, if he gave any.
+  // Adds an output with uninitialised memory; in that of the caller, if he gave any.
   Tensor& output(DType dtype, const Dims& shape) {
-    if (aside && aside->into && out.empty()) [[unlikely]]
+    if (aside && aside->into) [[unlikely]]
       out.push_back(given_memory(dtype, shape));
     else
       out.push_back(Tensor::adopt(detail::make_node(dtype, shape)));

@@ -10,6 +10,7 @@
 #include "simd/isa.hpp"
 #include "small_stacks.hpp"
 #include "tensors.hpp"
+#include "wellposed/threads.hpp"
 #include "wellposed/wellposed.hpp"
 
 namespace {
@@ -92,7 +93,11 @@ std::string bytes_of(const Tensor& t) {
 }
 std::string all_bytes(const Tensors& t, std::int64_t member) {
   std::string out;
-  for (const Tensor& x : t) out += bytes_of(x[{member}]);
+  for (const Tensor& x : t) {
+    const Tensor all = packed(x, x.dtype());
+    const auto each = static_cast<std::size_t>(all.nbytes()) / static_cast<std::size_t>(x.shape(0));
+    out.append(reinterpret_cast<const char*>(all.node()->data) + static_cast<std::size_t>(member) * each, each);
+  }
   return out;
 }
 
@@ -110,35 +115,71 @@ class EachIsa : public testing::TestWithParam<simd::Isa> {
   simd::Isa before_ = simd::isa();
 };
 
-// Shuffled, sliced, padded, alone: the same bits. With NaN, a singular and a badly scaled matrix among them.
+// The members of a stack, or of those that `order` names.
+using Members = std::vector<std::vector<double>>;
+Members chosen(const Members& from, const std::vector<std::size_t>& order) {
+  Members out;
+  for (const std::size_t i : order) out.push_back(from[i]);
+  return out;
+}
+// 21 of them: with NaN, a singular, a badly scaled and a vanishing matrix among them.
+Members difficult(std::int64_t m, std::int64_t n, Want want, std::mt19937_64& g) {
+  Members out;
+  for (int i = 0; i < 21; ++i) out.push_back(draw(m, n, want, g));
+  std::fill(out[3].begin(), out[3].end(), 1.0);
+  out[5][0] = std::nan("");
+  for (double& v : out[9]) v *= 1e-30;
+  out[11].assign(out[11].size(), 0.0);
+  return out;
+}
+
+// Shuffled, sliced, padded with others, alone: the same bits.
 TEST_P(EachIsa, AMembersBitsDependOnItsOwnValuesOnly) {
   if (!there()) return;
   std::mt19937_64 g(7);
+  std::vector<std::size_t> shuffled(21), slice, padded(5, 5);  // five with NaN before, nine that vanish behind
+  for (std::size_t i = 0; i < 21; ++i) shuffled[i] = i, padded.push_back(i);
+  for (std::size_t i = 4; i < 17; ++i) slice.push_back(i);
+  padded.insert(padded.end(), 9, 11);
   for (const Function& f : functions())
     for (const DType dtype : {f64, f32})
-      for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-               {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {7, 7}, {8, 8}, {9, 9}, {16, 16}, {32, 32}, {5, 3}, {3, 8}}) {
+      for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1},
+                                                                                   {2, 2},
+                                                                                   {3, 3},
+                                                                                   {4, 4},
+                                                                                   {5, 5},
+                                                                                   {6, 6},
+                                                                                   {7, 7},
+                                                                                   {8, 8},
+                                                                                   {9, 9},
+                                                                                   {13, 13},
+                                                                                   {16, 16},
+                                                                                   {17, 17},
+                                                                                   {31, 31},
+                                                                                   {32, 32},
+                                                                                   {5, 3},
+                                                                                   {3, 8},
+                                                                                   {12, 9},
+                                                                                   {9, 20},
+                                                                                   {31, 6}}) {
         if (f.square && m != n) continue;
-        std::vector<std::vector<double>> members;
-        for (int i = 0; i < 21; ++i) members.push_back(draw(m, n, f.want, g));
-        std::fill(members[3].begin(), members[3].end(), 1.0);  // singular
-        members[5][0] = std::nan("");
-        for (double& v : members[9]) v *= 1e-30;
-        members[11].assign(members[11].size(), 0.0);
+        const Members members = difficult(m, n, f.want, g);
         const Tensors together = f.call(stack_of(m, n, members, dtype));
-        for (std::size_t i = 0; i < members.size(); ++i) {
-          const Tensors alone = f.call(stack_of(m, n, {members[i]}, dtype));
-          EXPECT_EQ(all_bytes(together, static_cast<std::int64_t>(i)), all_bytes(alone, 0))
-              << f.name << " " << m << "x" << n << " member " << i;
-        }
-        std::vector<std::vector<double>> turned(members.rbegin(), members.rend() - 2);
-        const Tensors reversed = f.call(stack_of(m, n, turned, dtype));
-        for (std::size_t i = 0; i < turned.size(); ++i)
-          EXPECT_EQ(all_bytes(reversed, static_cast<std::int64_t>(i)),
-                    all_bytes(together, static_cast<std::int64_t>(members.size() - 1 - i)))
-              << f.name;
+        const auto same = [&](const std::vector<std::size_t>& order, const char* how) {
+          const Tensors got = f.call(stack_of(m, n, chosen(members, order), dtype));
+          for (std::size_t i = 0; i < order.size(); ++i)
+            EXPECT_EQ(all_bytes(got, static_cast<std::int64_t>(i)),
+                      all_bytes(together, static_cast<std::int64_t>(order[i])))
+                << f.name << " " << m << "x" << n << " " << name(dtype) << " " << how << ", member " << order[i];
+        };
+        for (std::size_t i = 0; i < members.size(); ++i) same({i}, "alone");
+        std::shuffle(shuffled.begin(), shuffled.end(), g);
+        same(shuffled, "shuffled");
+        same(slice, "sliced");
+        same(padded, "padded");
       }
 }
+
 // First columns so long that 1- and ∞-norms tell different things: what a singular neighbour needs to be told must
 // not change what is said of them.
 TEST_P(EachIsa, WhetherAMemberIsInDoubtDependsOnItsOwnValuesOnly) {
@@ -168,6 +209,35 @@ TEST_P(EachIsa, WhetherAMemberIsInDoubtDependsOnItsOwnValuesOnly) {
       EXPECT_EQ(rcond[i], other_rcond[i]) << n << " member " << i;
     }
   }
+}
+
+// Stacks of several pieces, which threads share.
+TEST_P(EachIsa, AMembersBitsDoNotDependOnTheNumberOfThreads) {
+  if (!there()) return;
+  std::mt19937_64 g(11);
+  const int before = threads();
+  for (const Function& f : functions())
+    for (const std::int64_t n : {4, 8, 13, 32}) {
+      // Two pieces and a rest (linalg/small.hpp: run_lanes; twice the size for expm).
+      const std::size_t pieces = n == 4    ? 2 * 4736 + 37
+                                 : n == 8  ? 2 * 704 + 37
+                                 : n == 13 ? 2 * 128 + 37
+                                           : 2 * 64 + 37;
+      const Members few = difficult(n, n, f.want, g);
+      std::vector<std::size_t> order;
+      for (std::size_t i = 0; i < pieces; ++i) order.push_back(g() % few.size());
+      const Tensor a = stack_of(n, n, chosen(few, order), f64);
+      const Tensors alone = f.call(stack_of(n, n, few, f64));
+      for (const int count : {1, 2}) {
+        set_threads(count);
+        const Tensors got = f.call(a);
+        for (std::size_t i = 0; i < pieces; ++i)
+          ASSERT_EQ(all_bytes(got, static_cast<std::int64_t>(i)),
+                    all_bytes(alone, static_cast<std::int64_t>(order[i])))
+              << f.name << " " << n << " on " << count << " threads, member " << i;
+      }
+      set_threads(before);
+    }
 }
 INSTANTIATE_TEST_SUITE_P(Small, EachIsa, testing::Values(simd::Isa::baseline, simd::Isa::avx2, simd::Isa::avx512),
                          [](const auto& which) { return std::string(simd::name(which.param)); });
@@ -264,7 +334,9 @@ TEST(SmallStacks, OfF32AreRightToF32) {
     std::vector<double> got;
     for (int e = 0; e < 16; ++e)
       got.push_back(static_cast<double>(reinterpret_cast<const float*>(x.node()->data)[16 * i + e]));
-    EXPECT_LT(error_of(exact_inverse(4, members[static_cast<std::size_t>(i)]), got.data()), 1e-6);
+    EXPECT_LT(
+        error_of(double_double::eliminate(4, widened(members[static_cast<std::size_t>(i)])).inverse, got.data()),
+        1e-6);
   }
 }
 

@@ -104,34 +104,35 @@ struct DiagonalOptions {
 // A diagonal of each matrix, x[..., i, i + offset]; a view.
 Tensor diagonal(const In& x, const DiagonalOptions& options = {}, std::source_location where = std::source_location::current());
 
-struct EigOptions {
-  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
 struct EigResult {
   Tensor eigenvalues, eigenvectors;
+};
+struct EigOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
 };
 // The eigenvalues and right eigenvectors (columns of length 1) of each square matrix, both complex. The diagnosis
 // has the condition and an error bound of each eigenvalue; one of which no digit is sure is a finding.
 EigResult eig(const In& x, const EigOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct EighResult {
+  Tensor eigenvalues, eigenvectors;
+};
 struct EighOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
-};
-struct EighResult {
-  Tensor eigenvalues, eigenvectors;
+  EighResult* out = nullptr;  // Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees.
 };
 // The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. Where rows
 // differ widely in size, small eigenvalues keep their digits.
 EighResult eigh(const In& x, const EighOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct EighGeneralizedResult {
+  Tensor eigenvalues, eigenvectors;
+};
 struct EighGeneralizedOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
-struct EighGeneralizedResult {
-  Tensor eigenvalues, eigenvectors;
 };
 // The eigenvalues w, rising, and eigenvectors v (columns) of x1 v = w x2 v for symmetric or Hermitian x1 and
 // positive definite x2; conj(v)ᵀ x2 v = 1. Leading axes broadcast.
@@ -188,12 +189,12 @@ Tensor inv(const In& x, const InvOptions& options = {}, std::source_location whe
 // two of them give a vector. Integers wrap around.
 Tensor kron(const In& x1, const In& x2, std::source_location where = std::source_location::current());
 
+struct LdlResult {
+  Tensor L, D, P;
+};
 struct LdlOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
-struct LdlResult {
-  Tensor L, D, P;
 };
 // The factors x[P][:, P] = L D conj(L)ᵀ of each symmetric or Hermitian matrix: L unit lower triangular, D with
 // blocks of 1 × 1 and 2 × 2 on its diagonal (rook pivoting), P the order of rows and columns.
@@ -233,11 +234,12 @@ struct LstsqOptions {
 // values up to rtol times the largest, or atol, count as zero; with a ridge λ, |x1 x - x2|² + λ|x|² is minimised.
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options = {}, std::source_location where = std::source_location::current());
 
-struct LuOptions {
-  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
 struct LuResult {
   Tensor P, L, U;
+};
+struct LuOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  LuResult* out = nullptr;  // Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees.
 };
 // The factors x[P] = L U of each matrix with its rows in the order P (partial pivoting): L unit lower triangular or
 // trapezoidal, |L| of at most about 1, U upper. A matrix that is not finite has P = -1 with if_ill = nan.
@@ -332,12 +334,12 @@ struct PinvOptions {
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
 Tensor pinv(const In& x, const PinvOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct PolarResult {
+  Tensor U, P;
+};
 struct PolarOptions {
   std::string_view side = "right";  // On which side of U the factor P stands.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
-struct PolarResult {
-  Tensor U, P;
 };
 // The polar decomposition x = U P of each matrix: U has orthonormal columns (rows, if x is wide), P is symmetric or
 // Hermitian and positive semidefinite; with side = left x = P U.
@@ -352,35 +354,36 @@ struct ProjectorOptions {
 // or atol, do not count.
 Tensor projector(const In& x, const ProjectorOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct QrResult {
+  Tensor Q, R;
+};
 struct QrOptions {
   std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
-struct QrResult {
-  Tensor Q, R;
+  QrResult* out = nullptr;  // Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees.
 };
 // The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may have any
 // sign.
 QrResult qr(const In& x, const QrOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct QrPivotedResult {
+  Tensor Q, R, P;
+};
 struct QrPivotedOptions {
   std::string_view mode = "reduced";  // reduced: Q is m × min(m, n); complete: Q is m × m.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
-struct QrPivotedResult {
-  Tensor Q, R, P;
 };
 // The factors x[:, P] = Q R of each matrix with its columns in the order P, in which the diagonal of R falls in
 // size: small last ones tell of dependent columns.
 QrPivotedResult qr_pivoted(const In& x, const QrPivotedOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct RandomizedSvdResult {
+  Tensor U, S, Vh;
+};
 struct RandomizedSvdOptions {
   std::int64_t oversampling = 10;  // How many more random vectors than rank.
   std::int64_t power_iterations = 2;  // Products with x and its adjoint that sharpen the result.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
-struct RandomizedSvdResult {
-  Tensor U, S, Vh;
 };
 // The leading singular values and vectors x ≈ U diag(S) Vh of each matrix, from its products with random vectors:
 // far cheaper than svd for a small rank of a large matrix. The diagnosis has a bound of the error of S relative to
@@ -395,22 +398,23 @@ struct RcondOptions {
 // too small but for rounding, nearly always within a factor 3); 0 for a matrix that is singular.
 Tensor rcond(const In& x, const RcondOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct SchurResult {
+  Tensor T, Z;
+};
 struct SchurOptions {
   std::string_view output = "real";  // real: of the kind of x; complex: triangular in any case.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
-struct SchurResult {
-  Tensor T, Z;
 };
 // The Schur form x = Z T conj(Z)ᵀ of each square matrix: Z orthonormal, T upper triangular with the eigenvalues on
 // its diagonal. For real x a pair of complex eigenvalues is a 2 × 2 block of T, unless output = "complex".
 SchurResult schur(const In& x, const SchurOptions& options = {}, std::source_location where = std::source_location::current());
 
-struct SlogdetOptions {
-  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
-};
 struct SlogdetResult {
   Tensor sign, logabsdet;
+};
+struct SlogdetOptions {
+  std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  SlogdetResult* out = nullptr;  // Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees.
 };
 // The sign of the determinant and the logarithm of its absolute value; (0, -inf) only for a matrix that is proved
 // singular.
@@ -486,13 +490,14 @@ struct SqrtmOptions {
 // not.
 Tensor sqrtm(const In& x, const SqrtmOptions& options = {}, std::source_location where = std::source_location::current());
 
+struct SvdResult {
+  Tensor U, S, Vh;
+};
 struct SvdOptions {
   bool full_matrices = true;  // Square U and Vh.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
-};
-struct SvdResult {
-  Tensor U, S, Vh;
+  SvdResult* out = nullptr;  // Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees.
 };
 // The singular value decomposition x = U diag(S) Vh, S falling; U and Vh are square, or thin with full_matrices =
 // false.

@@ -82,31 +82,32 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
 }
 
 // Through lanes; members in doubt as a stack of their own. `which`: the members of which `asymmetry` tells.
-template <class T>
 void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnosis::State& state,
                std::vector<double>& asymmetry, std::vector<std::int64_t>& which) {
-  const std::int64_t n = a.shape().back(), members = count_of(state.batch);
-  const LaneStack<T> stack(a, state.batch);
-  const Tensor rcond = Tensor::adopt(detail::make_node(f64, {members}));
+  const std::int64_t n = a.shape().back();
+  const Tensor rcond = number_of_each(state.batch);
   std::vector<std::int64_t> asymmetric;
-  const std::vector<std::int64_t> doubtful = run_lanes(
-      members, n, data_of<double>(rcond),
-      [&](Range range, Marks marks) {
-        kernels::batched::cholesky<T>(n, stack.source(), reads_of(wanted.uplo), wanted.upper, range, data_of<T>(out),
-                                      marks);
-      },
-      &asymmetric);
   Verdict common;
   common.structure = Structure::symmetric;
   common.method = Method::cholesky;
-  state.verdicts.share(static_cast<std::size_t>(members), common,
-                       [rcond](std::int64_t member, Verdict& v) { v.rcond = data_of<const double>(rcond)[member]; });
-  redo(doubtful, {out}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
-    asymmetry.resize(doubtful.size());
-    run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
-                verdicts, data_of<double>(to[0]), asymmetry);
-  });
-  which = doubtful;
+  which = through_lanes(
+      {.a = a,
+       .batch = state.batch,
+       .size = n,
+       .outputs = {out},
+       .common = common,
+       .detail = [rcond](std::int64_t member, Verdict& v) { v.rcond = data_of<const double>(rcond)[member]; },
+       .numbers = rcond,
+       .asymmetric = &asymmetric},
+      state.verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        kernels::batched::cholesky<T>(n, from.a, reads_of(wanted.uplo), wanted.upper, range, data_of<T>(out), marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        asymmetry.resize(doubtful.size());
+        run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
+                    own, data_of<double>(to[0]), asymmetry);
+      });
   measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
 }
 
@@ -120,7 +121,7 @@ void forward(Call& c) {
   std::vector<double> asymmetry;
   std::vector<std::int64_t> which;
   if (small) {
-    with_real(work, [&]<class T>(T) { run_small<T>(a, wanted, c.out[0], *state, asymmetry, which); });
+    run_small(a, wanted, c.out[0], *state, asymmetry, which);
   } else {
     Result out(c.out[0], work);
     asymmetry.resize(state->verdicts.size());

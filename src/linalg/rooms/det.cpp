@@ -60,22 +60,27 @@ void run(const Tensor& a, const Factors* factors, const Dims& batch, Verdicts& v
   });
 }
 
-// Through lanes; members in doubt as a stack of their own.
-template <class T>
-void run_small(const Tensor& a, const Tensor& first, const Tensor& log, Diagnosis::State& state) {
-  const std::int64_t n = a.shape().back(), members = count_of(state.batch);
-  const LaneStack<T> stack(a, state.batch);
-  const std::vector<std::int64_t> doubtful = run_lanes(members, n, nullptr, [&](Range range, Marks marks) {
-    kernels::batched::determinant<T>(n, stack.source(), range, data_of<T>(first), data_of<T>(log), marks);
-  });
+// Through lanes; members in doubt as a stack of their own. out: the determinant, or its sign and logarithm.
+void run_small(const Tensor& a, const Tensors& out, Diagnosis::State& state) {
+  const std::int64_t n = a.shape().back();
+  const Tensor log = out.size() == 2 ? out[1] : Tensor();
   Verdict common;
   common.method = Method::lu;
-  state.verdicts.share(static_cast<std::size_t>(members), common,
-                       system_detail(a, state.batch, {}, static_cast<double>(n)));
-  redo(doubtful, {first, log}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
-    run<double>(members_of(a, state.batch, doubtful, f64), nullptr, {static_cast<std::int64_t>(doubtful.size())},
-                verdicts, data_of<double>(to[0]), data_of<double>(to[1]));
-  });
+  through_lanes(
+      {.a = a,
+       .batch = state.batch,
+       .size = n,
+       .outputs = {out[0], log},
+       .common = common,
+       .detail = system_detail(a, state.batch, {}, static_cast<double>(n))},
+      state.verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        kernels::batched::determinant<T>(n, from.a, range, data_of<T>(out[0]), data_of<T>(log), marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        run<double>(members_of(a, state.batch, doubtful, f64), nullptr, {static_cast<std::int64_t>(doubtful.size())},
+                    own, data_of<double>(to[0]), data_of<double>(to[1]));
+      });
 }
 
 void keep_hard(const Call& c, const Diagnosis::State& s);
@@ -103,7 +108,7 @@ void forward(Call& c) {
   const DType work = small ? c.key : working_dtype(c.key, n);
   const Tensor a = brought(small && factors ? factors->kept->matrix() : c.in[0], work);
   if (small) {
-    with_real(work, [&]<class T>(T) { run_small<T>(a, c.out[0], logs ? c.out[1] : Tensor(), *state); });
+    run_small(a, c.out, *state);
   } else {
     Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
     with_float(work, [&]<class T>(T) {
@@ -221,6 +226,7 @@ const Op op_linalg_slogdet = measure({
     .doc = "The sign of the determinant and the logarithm of its absolute value; (0, -inf) only for a matrix that is "
            "proved singular.",
     .outputs = {"sign", "logabsdet"},
+    .takes_out = true,
     .vjp = vjp_slogdet,
     .samples = [] { return samples(op_linalg_slogdet); },
 });

@@ -55,29 +55,32 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
 
 // Through lanes; members in doubt, which are returned, as a stack of their own. `which`: the members of which
 // `asymmetry` tells.
-template <class T>
-std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensor& values,
-                                    const Tensor& vectors, Diagnosis::State& state, std::vector<double>& asymmetry,
+std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensors& out,
+                                    Diagnosis::State& state, std::vector<double>& asymmetry,
                                     std::vector<std::int64_t>& which, std::vector<Bounds>& bounds) {
-  const std::int64_t n = a.shape().back(), members = count_of(state.batch);
-  const LaneStack<T> stack(a, state.batch);
+  const std::int64_t n = a.shape().back();
+  const Tensor vectors = wanted.vectors ? out[1] : Tensor();
   std::vector<std::int64_t> asymmetric;
-  std::vector<std::int64_t> doubtful = run_lanes(
-      members, n, nullptr,
-      [&](Range range, Marks marks) {
-        kernels::batched::eigh<T>(n, stack.source(), reads_of(wanted.uplo), range, data_of<T>(values),
-                                  data_of<T>(vectors), marks);
-      },
-      &asymmetric);
   Verdict common;
   common.structure = Structure::symmetric;
   common.method = Method::eigen;
-  state.verdicts.share(static_cast<std::size_t>(members), common, {});
-  redo(doubtful, {values, vectors}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
-    run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
-                verdicts, data_of<double>(to[0]), data_of<double>(to[1]), asymmetry, bounds);
-  });
-  which = doubtful;
+  which = through_lanes(
+      {.a = a,
+       .batch = state.batch,
+       .size = n,
+       .outputs = {out[0], vectors},
+       .common = common,
+       .asymmetric = &asymmetric},
+      state.verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        kernels::batched::eigh<T>(n, from.a, reads_of(wanted.uplo), range, data_of<T>(out[0]), data_of<T>(vectors),
+                                  marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
+                    own, data_of<double>(to[0]), data_of<double>(to[1]), asymmetry, bounds);
+      });
+  std::vector<std::int64_t> doubtful = which;
   measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
   return doubtful;
 }
@@ -96,9 +99,7 @@ void forward(Call& c) {
   std::vector<std::int64_t> which, doubtful;
   c.beside().keeps_after = true;
   if (small) {
-    doubtful = with_real(work, [&]<class T>(T) {
-      return run_small<T>(a, wanted, c.out[0], both ? c.out[1] : Tensor(), *state, asymmetry, which, bounds);
-    });
+    doubtful = run_small(a, wanted, c.out, *state, asymmetry, which, bounds);
   } else {
     Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
     with_float(work, [&]<class T>(T) {
@@ -164,6 +165,7 @@ const Op op_linalg_eigh = decomposition({
     .doc = "The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. "
            "Where rows differ widely in size, small eigenvalues keep their digits.",
     .outputs = {"eigenvalues", "eigenvectors"},
+    .takes_out = true,
     .vjp = vjp_eigh,
     .jvp = jvp_eigh,
     .saves_outputs = 3,

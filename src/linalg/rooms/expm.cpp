@@ -47,23 +47,30 @@ void run_careful(const Tensor& a, Verdicts& verdicts, const Tensor& out) {
 // Through lanes. The error of a good member is estimated when somebody asks for it.
 void run_small(Call& c, const Advice& advice) {
   const Dims batch = batch_of(c.in[0]);
-  const std::int64_t n = c.in[0].shape().back(), members = count_of(batch);
+  const std::int64_t n = c.in[0].shape().back();
   const Tensor a = brought(c.in[0], c.key);
   auto state = new_state(c, batch, {}, false);
   state->threshold = 2 * std::numeric_limits<double>::epsilon();
-  const std::vector<std::int64_t> doubtful = with_real(c.key, [&]<class T>(T) {
-    const LaneStack<T> stack(a, batch);
-    return run_lanes(members, 2 * n, nullptr, [&](Range range, Marks marks) {
-      kernels::batched::exponential<T>(n, stack.source(), range, data_of<T>(c.out[0]), marks);
-    });
-  });
-  state->verdicts.share(static_cast<std::size_t>(members), {}, [a, batch, n](std::int64_t member, Verdict& v) {
-    const Tensor one = members_of(a, batch, {member}, f64);
-    const Dense<double> m(n, n, {data_of<const double>(one), n, 1});
-    judge(m, exponential(m), v);
-  });
-  redo(doubtful, {c.out[0]}, state->verdicts,
-       [&](const Tensors& to, Verdicts& own) { run_careful(members_of(a, batch, doubtful, f64), own, to[0]); });
+  const Verdict common;
+  through_lanes(
+      {.a = a,
+       .batch = batch,
+       .size = 2 * n,  // as much work as of one twice as large
+       .outputs = c.out,
+       .common = common,
+       .detail =
+           [a, batch, n](std::int64_t member, Verdict& v) {
+             const Tensor one = members_of(a, batch, {member}, f64);
+             const Dense<double> m(n, n, {data_of<const double>(one), n, 1});
+             judge(m, exponential(m), v);
+           }},
+      state->verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        kernels::batched::exponential<T>(n, from.a, range, data_of<T>(c.out[0]), marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        run_careful(members_of(a, batch, doubtful, f64), own, to[0]);
+      });
   settle(c, std::move(state), advice.policy, advice.text);
 }
 

@@ -152,36 +152,41 @@ Verdicts::Detail detail_of(const Sizes& s, const Tensor& a, const Tensor& error)
 }
 
 // Through lanes; members in doubt as a stack of their own, or by the singular values that are kept.
-template <class T>
 void run_small(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& o, const Factors* factors,
                Verdicts& verdicts, const Tensor& x) {
-  const std::int64_t members = count_of(s.batch);
   const bool refined = few(s.n, s.k),
              by_lu = s.m == s.n && refined && rcond_tells_rank(s.n, o.cutoff.rtol, o.cutoff.atol);
-  const LaneStack<T> left(a, s.batch), right(b, s.batch);
-  const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {members})) : Tensor();
-  const std::vector<std::int64_t> doubtful =
-      run_lanes(members, std::max(s.m, s.n), data_of<double>(number), [&](Range range, Marks marks) {
-        if (by_lu) {
-          kernels::batched::solve<T>(s.n, s.k, left.source(), right.source(), range, data_of<T>(x), true, marks);
-          return doubt_rank(s.n, o.cutoff.rtol, range, marks);
-        }
-        marks.error = std::exchange(marks.rcond, nullptr);
-        kernels::batched::least_squares<T>(s.m, s.n, s.k, left.source(), right.source(),
-                                           {o.cutoff.rtol, o.cutoff.atol}, range, data_of<T>(x), refined, marks);
-      });
+  const Tensor number = by_lu || !refined ? number_of_each(s.batch) : Tensor();
   Verdict common;
   common.method = by_lu ? Method::lu : Method::qr;
   common.kept = std::min(s.m, s.n);
-  verdicts.share(static_cast<std::size_t>(members), common, detail_of(s, a, by_lu ? Tensor() : number));
-  redo(doubtful, {x}, verdicts, [&](const Tensors& to, Verdicts& own) {
-    if (factors)
-      return run<double>(s, brought(a, f64), brought(b, f64), o, factors, own, data_of<double>(to[0]), doubtful);
-    Sizes rest = s;
-    rest.batch = {static_cast<std::int64_t>(doubtful.size())};
-    run<double>(rest, members_of(a, s.batch, doubtful, f64), members_of(b, s.batch, doubtful, f64), o, nullptr, own,
-                data_of<double>(to[0]));
-  });
+  through_lanes(
+      {.a = a,
+       .b = b,
+       .batch = s.batch,
+       .size = std::max(s.m, s.n),
+       .outputs = {x},
+       .common = common,
+       .detail = detail_of(s, a, by_lu ? Tensor() : number),
+       .numbers = number},
+      verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        if (by_lu) {
+          kernels::batched::solve<T>(s.n, s.k, from.a, from.b, range, data_of<T>(x), true, marks);
+          return doubt_rank(s.n, o.cutoff.rtol, range, marks);
+        }
+        marks.error = std::exchange(marks.rcond, nullptr);
+        kernels::batched::least_squares<T>(s.m, s.n, s.k, from.a, from.b, {o.cutoff.rtol, o.cutoff.atol}, range,
+                                           data_of<T>(x), refined, marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        if (factors)
+          return run<double>(s, brought(a, f64), brought(b, f64), o, factors, own, data_of<double>(to[0]), doubtful);
+        Sizes rest = s;
+        rest.batch = {static_cast<std::int64_t>(doubtful.size())};
+        run<double>(rest, members_of(a, s.batch, doubtful, f64), members_of(b, s.batch, doubtful, f64), o, nullptr,
+                    own, data_of<double>(to[0]));
+      });
 }
 
 void forward(Call& c) {
@@ -197,7 +202,7 @@ void forward(Call& c) {
   const DType work = small ? c.key : working_dtype(c.key, longest);
   const Tensor a = brought(factors && !adjoint ? factors->kept->matrix() : c.in[0], work), b = brought(s.b, work);
   if (small) {
-    with_real(work, [&]<class T>(T) { run_small<T>(s, a, b, o, factors, state->verdicts, c.out[0]); });
+    run_small(s, a, b, o, factors, state->verdicts, c.out[0]);
   } else {
     Result out(c.out[0], work);
     with_float(work, [&]<class T>(T) { run<T>(s, a, b, o, factors, state->verdicts, out.data<T>()); });

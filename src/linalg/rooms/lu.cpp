@@ -71,21 +71,20 @@ Verdicts::Detail growth_of(const MatrixSizes& s, const Tensor& a) {
 }
 
 // Through lanes; members in doubt as a stack of their own.
-template <class T>
 void run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, const Tensors& out) {
-  const LaneStack<T> stack(a, s.batch);
-  const std::vector<std::int64_t> doubtful =
-      run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
-        kernels::batched::lu<T>(s.m, s.n, stack.source(), range, data_of<std::int64_t>(out[0]), data_of<T>(out[1]),
-                                data_of<T>(out[2]), marks);
-      });
   Verdict common;
   common.method = Method::lu;
-  verdicts.share(static_cast<std::size_t>(s.members()), common, growth_of(s, a));
-  redo(doubtful, out, verdicts, [&](const Tensors& to, Verdicts& own) {
-    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, data_of<std::int64_t>(to[0]),
-                data_of<double>(to[1]), data_of<double>(to[2]));
-  });
+  through_lanes(
+      {.a = a, .batch = s.batch, .size = s.longest(), .outputs = out, .common = common, .detail = growth_of(s, a)},
+      verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        kernels::batched::lu<T>(s.m, s.n, from.a, range, data_of<std::int64_t>(out[0]), data_of<T>(out[1]),
+                                data_of<T>(out[2]), marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, data_of<std::int64_t>(to[0]),
+                    data_of<double>(to[1]), data_of<double>(to[2]));
+      });
 }
 
 void forward(Call& c) {
@@ -95,7 +94,7 @@ void forward(Call& c) {
   const Tensor a = brought(c.in[0], work);
   auto state = new_state(c, s.batch, {}, !small);
   if (small) {
-    with_real(work, [&]<class T>(T) { run_small<T>(s, a, state->verdicts, c.out); });
+    run_small(s, a, state->verdicts, c.out);
   } else {
     Result l(c.out[1], work), u(c.out[2], work);
     with_float(work, [&]<class T>(T) {
@@ -184,6 +183,7 @@ const Op op_linalg_lu = {
     .infer = infer,
     .forward = forward,
     .diagnoses = true,
+    .takes_out = true,
     .notes = Notes::gives,
     .flow = flow_matrices,
     .vjp = vjp,

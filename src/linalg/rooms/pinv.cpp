@@ -86,42 +86,50 @@ Verdicts::Detail detail_of(const MatrixSizes& s, const Tensor& a, double u, cons
   };
 }
 
-// Through lanes; members in doubt as a stack of their own, or by the singular values that are kept. Square matrices
-// of full rank have an inverse.
+// Square matrices of full rank have an inverse; rcond becomes the error.
 template <class T>
+void invert_small(std::int64_t n, const kernels::batched::Source<T>& a, bool refined, double rtol, Range range, T* x,
+                  Marks marks) {
+  if (refined) {
+    std::vector<T> one(static_cast<std::size_t>(n * n), T(0));
+    for (std::int64_t i = 0; i < n; ++i) one[static_cast<std::size_t>(i * n + i)] = T(1);
+    kernels::batched::solve<T>(n, n, a, {one.data(), 0, n, 1}, range, x, true, marks);
+  } else {
+    kernels::batched::inverse<T>(n, a, range, x, marks);
+  }
+  doubt_rank(n, rtol, range, marks);
+  for (std::int64_t i = range.begin; i < range.end; ++i) marks.rcond[i] = 2 * kUnit<double> / marks.rcond[i];
+}
+
+// Through lanes; members in doubt as a stack of their own, or by the singular values that are kept.
 void run_small(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wanted& wanted,
                Verdicts& verdicts, const Tensor& x) {
   const auto [rtol, atol] = wanted.cutoff;
+  const kernels::batched::Limits limits{rtol, atol};
   const bool refined = few(s.n, s.m), by_lu = s.m == s.n && rcond_tells_rank(s.n, rtol, atol);
-  const LaneStack<T> stack(a, s.batch);
-  const Tensor number = by_lu || !refined ? Tensor::adopt(detail::make_node(f64, {s.members()})) : Tensor();
-  std::vector<T> one(static_cast<std::size_t>(s.n * s.n), T(0));
-  for (std::int64_t i = 0; i < s.n; ++i) one[static_cast<std::size_t>(i * s.n + i)] = T(1);
-  const std::vector<std::int64_t> doubtful =
-      run_lanes(s.members(), s.longest(), data_of<double>(number), [&](Range range, Marks marks) {
-        if (by_lu) {
-          if (refined)
-            kernels::batched::solve<T>(s.n, s.n, stack.source(), {one.data(), 0, s.n, 1}, range, data_of<T>(x), true,
-                                       marks);
-          else
-            kernels::batched::inverse<T>(s.n, stack.source(), range, data_of<T>(x), marks);
-          doubt_rank(s.n, rtol, range, marks);
-          for (std::int64_t i = range.begin; i < range.end; ++i) marks.rcond[i] = 2 * kUnit<double> / marks.rcond[i];
-          return;
-        }
-        marks.error = std::exchange(marks.rcond, nullptr);
-        kernels::batched::pseudo_inverse<T>(s.m, s.n, stack.source(), {rtol, atol}, range, data_of<T>(x), refined,
-                                            marks);
-      });
+  const Tensor number = by_lu || !refined ? number_of_each(s.batch) : Tensor();
   Verdict common;
   common.method = by_lu ? Method::lu : Method::qr;
   common.kept = s.k;
-  verdicts.share(static_cast<std::size_t>(s.members()), common,
-                 detail_of(s, a, wanted.u, refined ? Tensor() : number));
-  redo(doubtful, {x}, verdicts, [&](const Tensors& to, Verdicts& own) {
-    if (factors) return run<double>(s, brought(a, f64), factors, wanted, own, data_of<double>(to[0]), doubtful);
-    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), nullptr, wanted, own, data_of<double>(to[0]));
-  });
+  through_lanes(
+      {.a = a,
+       .batch = s.batch,
+       .size = s.longest(),
+       .outputs = {x},
+       .common = common,
+       .detail = detail_of(s, a, wanted.u, refined ? Tensor() : number),
+       .numbers = number},
+      verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        if (by_lu) return invert_small<T>(s.n, from.a, refined, limits.rtol, range, data_of<T>(x), marks);
+        marks.error = std::exchange(marks.rcond, nullptr);
+        kernels::batched::pseudo_inverse<T>(s.m, s.n, from.a, limits, range, data_of<T>(x), refined, marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        if (factors) return run<double>(s, brought(a, f64), factors, wanted, own, data_of<double>(to[0]), doubtful);
+        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), nullptr, wanted, own,
+                    data_of<double>(to[0]));
+      });
 }
 
 void forward(Call& c) {
@@ -133,7 +141,7 @@ void forward(Call& c) {
   const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(factors && !adjoint ? factors->kept->matrix() : c.in[0], work);
   if (small) {
-    with_real(work, [&]<class T>(T) { run_small<T>(s, a, factors, wanted, state->verdicts, c.out[0]); });
+    run_small(s, a, factors, wanted, state->verdicts, c.out[0]);
   } else {
     Result out(c.out[0], work);
     with_float(work, [&]<class T>(T) { run<T>(s, a, factors, wanted, state->verdicts, out.data<T>()); });

@@ -60,20 +60,18 @@ void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, T* q, T* r, 
 }
 
 // Through lanes; members in doubt as a stack of their own.
-template <class T>
-void run_small(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, const Tensor& q, const Tensor& r) {
-  const LaneStack<T> stack(a, s.batch);
-  const std::vector<std::int64_t> doubtful =
-      run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
-        kernels::batched::qr<T>(s.m, s.n, stack.source(), range, data_of<T>(q), data_of<T>(r), marks);
-      });
+void run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, const Tensors& out) {
   Verdict common;
   common.method = Method::qr;
-  state.verdicts.share(static_cast<std::size_t>(s.members()), common, {});
-  redo(doubtful, {q, r}, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
-    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), verdicts, data_of<double>(to[0]),
-                data_of<double>(to[1]), s.k, nullptr);
-  });
+  through_lanes(
+      {.a = a, .batch = s.batch, .size = s.longest(), .outputs = out, .common = common}, verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        kernels::batched::qr<T>(s.m, s.n, from.a, range, data_of<T>(out[0]), data_of<T>(out[1]), marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, data_of<double>(to[0]),
+                    data_of<double>(to[1]), s.k, nullptr);
+      });
 }
 
 void forward(Call& c) {
@@ -85,7 +83,7 @@ void forward(Call& c) {
   const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(c.in[0], work);
   if (small) {
-    with_real(work, [&]<class T>(T) { run_small<T>(s, a, *state, c.out[0], c.out[1]); });
+    run_small(s, a, state->verdicts, c.out);
   } else {
     Result q(c.out[0], work), r(c.out[1], work);
     auto* const order = pivoted ? data_of<std::int64_t>(c.out[2]) : nullptr;
@@ -146,6 +144,7 @@ const Op op_linalg_qr = factorisation({
         "The factors x = Q R of each matrix: Q with orthonormal columns, R upper triangular. The diagonal of R may "
         "have any sign.",
     .outputs = {"Q", "R"},
+    .takes_out = true,
     .vjp = vjp_qr,
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_qr); },

@@ -92,23 +92,21 @@ void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts,
 }
 
 // Through lanes, square or thin; members in doubt, which are returned, as a stack of their own.
-template <class T>
-std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Diagnosis::State& state, Parts parts,
+std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts,
                                     const Tensors& out, std::vector<Bounds>& bounds) {
   const Tensors all = parts == Parts::values ? Tensors{Tensor(), out[0], Tensor()} : out;
-  const LaneStack<T> stack(a, s.batch);
-  std::vector<std::int64_t> doubtful = run_lanes(s.members(), s.longest(), nullptr, [&](Range range, Marks marks) {
-    kernels::batched::svd<T>(s.m, s.n, stack.source(), range, data_of<T>(all[0]), data_of<T>(all[1]),
-                             data_of<T>(all[2]), marks);
-  });
   Verdict common;
   common.method = Method::svd;
-  state.verdicts.share(static_cast<std::size_t>(s.members()), common, {});
-  redo(doubtful, all, state.verdicts, [&](const Tensors& to, Verdicts& verdicts) {
-    run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), verdicts, parts, false,
-                {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, bounds);
-  });
-  return doubtful;
+  return through_lanes(
+      {.a = a, .batch = s.batch, .size = s.longest(), .outputs = all, .common = common}, verdicts,
+      [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
+        kernels::batched::svd<T>(s.m, s.n, from.a, range, data_of<T>(all[0]), data_of<T>(all[1]), data_of<T>(all[2]),
+                                 marks);
+      },
+      [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, parts, false,
+                    {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, bounds);
+      });
 }
 
 void forward(Call& c, Parts parts, std::size_t first) {
@@ -124,8 +122,7 @@ void forward(Call& c, Parts parts, std::size_t first) {
   StackBounds bounds;
   c.beside().keeps_after = true;
   if (small) {
-    std::vector<std::int64_t> which =
-        with_real(work, [&]<class T>(T) { return run_small<T>(s, a, *state, parts, c.out, own); });
+    std::vector<std::int64_t> which = run_small(s, a, state->verdicts, parts, c.out, own);
     bounds = lane_bounds(std::move(own), std::move(which), s.longest());
   } else {
     std::vector<Result> results;
@@ -189,6 +186,7 @@ const Op op_linalg_svd = decomposition({
     .outputs = {"U", "S", "Vh"},
     .infer = infer_svd,
     .forward = [](Call& c) { forward(c, c.attr(0).flag() ? Parts::full : Parts::thin, 1); },
+    .takes_out = true,
     .vjp = vjp_svd,
     .jvp = jvp_svd,
     .saves_outputs = 7,

@@ -144,7 +144,8 @@ EigResult eig(const In& x, const EigOptions& options, std::source_location where
 EighResult eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
-  Tensors out = call(op_linalg_eigh, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->eigenvalues : nullptr, options.out ? &options.out->eigenvectors : nullptr};
+  Tensors out = call_into(op_linalg_eigh, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {std::move(out[0]), std::move(out[1])};
 }
 
@@ -224,7 +225,8 @@ Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::sourc
 LuResult lu(const In& x, const LuOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  Tensors out = call(op_linalg_lu, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->P : nullptr, options.out ? &options.out->L : nullptr, options.out ? &options.out->U : nullptr};
+  Tensors out = call_into(op_linalg_lu, Inputs(in), attrs, Place(where), Into(into, options.out ? 3 : 0));
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
 }
 
@@ -309,7 +311,8 @@ Tensor projector(const In& x, const ProjectorOptions& options, std::source_locat
 QrResult qr(const In& x, const QrOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
-  Tensors out = call(op_linalg_qr, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->Q : nullptr, options.out ? &options.out->R : nullptr};
+  Tensors out = call_into(op_linalg_qr, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {std::move(out[0]), std::move(out[1])};
 }
 
@@ -343,7 +346,8 @@ SchurResult schur(const In& x, const SchurOptions& options, std::source_location
 SlogdetResult slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  Tensors out = call(op_linalg_slogdet, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->sign : nullptr, options.out ? &options.out->logabsdet : nullptr};
+  Tensors out = call_into(op_linalg_slogdet, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {std::move(out[0]), std::move(out[1])};
 }
 
@@ -386,7 +390,8 @@ Tensor sqrtm(const In& x, const SqrtmOptions& options, std::source_location wher
 SvdResult svd(const In& x, const SvdOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy)};
-  Tensors out = call(op_linalg_svd, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->U : nullptr, options.out ? &options.out->S : nullptr, options.out ? &options.out->Vh : nullptr};
+  Tensors out = call_into(op_linalg_svd, Inputs(in), attrs, Place(where), Into(into, options.out ? 3 : 0));
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
 }
 
@@ -426,7 +431,8 @@ Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOption
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_cholesky, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_cholesky, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -447,7 +453,8 @@ Diagnosed<Tensor> covariance(const In& x, const CovarianceOptions& options, std:
 Diagnosed<Tensor> det(const In& x, const DetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_det, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_det, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -461,7 +468,8 @@ Diagnosed<EigResult> eig(const In& x, const EigOptions& options, std::source_loc
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_eigh, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->eigenvalues : nullptr, options.out ? &options.out->eigenvectors : nullptr};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigh, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
@@ -482,14 +490,16 @@ Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options, std::sourc
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> expm(const In& x, const ExpmOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_expm, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_expm, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -503,7 +513,8 @@ Diagnosed<Tensor> householder_product(const In& x, const In& tau, const Househol
 Diagnosed<Tensor> inv(const In& x, const InvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_inv, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -538,14 +549,16 @@ Diagnosed<Tensor> low_rank(const In& x, std::int64_t rank, const LowRankOptions&
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<LuResult> lu(const In& x, const LuOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_lu, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->P : nullptr, options.out ? &options.out->L : nullptr, options.out ? &options.out->U : nullptr};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_lu, Inputs(in), attrs, Place(where), Into(into, options.out ? 3 : 0));
   return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
 }
 
@@ -601,7 +614,8 @@ Diagnosed<Tensor> orth(const In& x, const OrthOptions& options, std::source_loca
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -622,7 +636,8 @@ Diagnosed<Tensor> projector(const In& x, const ProjectorOptions& options, std::s
 Diagnosed<QrResult> qr(const In& x, const QrOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.mode), Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_qr, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->Q : nullptr, options.out ? &options.out->R : nullptr};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_qr, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
@@ -657,14 +672,16 @@ Diagnosed<SchurResult> schur(const In& x, const SchurOptions& options, std::sour
 Diagnosed<SlogdetResult> slogdet(const In& x, const SlogdetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_slogdet, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->sign : nullptr, options.out ? &options.out->logabsdet : nullptr};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_slogdet, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
 }
 
 Diagnosed<Tensor> solve(const In& x1, const In& x2, const SolveOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.ridge), Attr(options.noise), Attr(options.shift), Attr(options.assume), Attr(options.refine), Attr(options.certify), Attr(options.min_digits), Attr(options.names), Attr(options.accuracy), Attr(options.method)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_solve, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 
@@ -706,14 +723,16 @@ Diagnosed<Tensor> sqrtm(const In& x, const SqrtmOptions& options, std::source_lo
 Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_svd, Inputs(in), attrs, Place(where));
+  Tensor* const into[] = {options.out ? &options.out->U : nullptr, options.out ? &options.out->S : nullptr, options.out ? &options.out->Vh : nullptr};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_svd, Inputs(in), attrs, Place(where), Into(into, options.out ? 3 : 0));
   return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
 }
 
 Diagnosed<Tensor> svdvals(const In& x, const SvdvalsOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
   const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
-  auto [out, diagnosis] = call_diagnosed(op_linalg_svdvals, Inputs(in), attrs, Place(where), options.out);
+  Tensor* const into[] = {options.out};
+  auto [out, diagnosis] = call_diagnosed(op_linalg_svdvals, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
 }
 }  // namespace diagnosed

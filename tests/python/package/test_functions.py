@@ -207,6 +207,26 @@ def test_out_of_stacks_is_the_memory_that_was_given(dtype):
         wp.matmul(m, m, out=m)
 
 
+@pytest.mark.parametrize("name", ["svd", "qr", "eigh", "lu", "slogdet"])
+def test_results_stand_in_the_tuple_of_tensors_that_is_given(name):
+    call = getattr(wp.linalg, name)
+    x = wp.random.Generator(3).normal((30, 4, 4))
+    m = x @ x.mT + wp.eye(4)
+    fresh = call(m)
+    out = tuple(wp.empty(t.shape, dtype=t.dtype) for t in fresh)
+    for _ in range(2):
+        got = call(m, out=out)
+        assert type(got) is type(fresh)
+        assert all(a is b for a, b in zip(got, out))
+        assert all(wp.all(a == b) for a, b in zip(got, fresh))
+    with pytest.raises(TypeError, match=f"{name}: out must be a tuple of {len(out)} tensors; got wellposed.Tensor"):
+        call(m, out=out[0])
+    with pytest.raises(TypeError, match=f"{name}: out must be a tensor; got int"):
+        call(m, out=(*out[:-1], 3))
+    with pytest.raises(ValueError, match="out must have the shape"):
+        call(m[:2], out=out)
+
+
 def test_copy_false_gives_the_tensor_itself():
     x = wp.asarray([1.0])
     assert wp.astype(x, wp.float64, copy=False) is x
