@@ -136,12 +136,12 @@ std::vector<double> Trends::gradient_norms(std::string_view name) const {
   return at == series_.end() ? std::vector<double>() : at->second.gradient;
 }
 
-void GradientGuard::refuse(const Error& why, Place place) {
+void GradientGuard::refuse(const Error& why, std::string_view what, Place place) {
   ++refused_;
   Finding f = why.finding();
   f.code = "WP-TRD-005";
   f.severity = Severity::warning;
-  f.message = say("an update was refused, the weights are as they were. ", blame(why).text());
+  f.message = say(what, ' ', blame(why).text());
   f.operands.clear();
   f.advice = "Look at the source; the run goes on without this step.";
   f.place = place;
@@ -155,17 +155,29 @@ bool GradientGuard::accepts(const std::vector<Tensor>& gradients, std::source_lo
       if (g.defined()) escape(g, "gradient", Counts::made_and_given, where);
     return true;
   } catch (const NonFiniteError& e) {
-    refuse(e, where);
+    refuse(e, "an update was refused.", where);
     return false;
   }
 }
 
 bool GradientGuard::attempt(const std::function<void()>& step, std::source_location where) {
+  return attempt(step, {}, where);
+}
+
+bool GradientGuard::attempt(const std::function<void()>& step, const std::vector<Tensor*>& weights,
+                            std::source_location where) {
+  std::vector<Tensor> before;
+  for (const Tensor* const w : weights) before.push_back(*w);
   try {
+    const checks strict(context().level == CheckLevel::raise ? CheckLevel::raise : CheckLevel::escape);
     step();
+    for (const Tensor* const w : weights)
+      if (w->defined()) escape(*w, "weight", Counts::made_and_given, where);
     return true;
   } catch (const NonFiniteError& e) {
-    refuse(e, where);
+    for (std::size_t i = 0; i < weights.size(); ++i) *weights[i] = before[i];
+    refuse(e, weights.empty() ? "an update was refused." : "an update was refused, the weights are as they were.",
+           where);
     return false;
   }
 }
