@@ -54,9 +54,9 @@ class KnownFacts {
     }
     see(t, to);
   }
-  // As a result: a look.
-  void see(const Tensor& t, FactWords& to) noexcept {
-    describe(t, to);
+  // As a result: a look. Where memory of others was only shown, not even that: it may be gone.
+  void see(const Tensor& t, FactWords& to, bool shown = false) noexcept {
+    describe(t, to, !shown || !t.defined() || !t.node()->borrowed);
     if (!t.defined() || !mark_ || t.node()->borrowed) return;
     detail::Node& n = *t.node();
     at(n) = {&n, to};
