@@ -64,7 +64,9 @@ void Trends::tell(bool& told, std::string_view code, std::string_view name, std:
 }
 
 // Gradients that grow by a constant factor per step, and weights that grow with them, end in overflow: a loss squares
-// them, so half of the exponents is there. Steep growth is believed after half a window.
+// them, so half of the exponents is there. Steep growth is believed after half a window. Many runs that go well begin
+// like that (small first weights, a saddle that is left): weights must have grown beyond 4, and beyond 4 times their
+// first size.
 void Trends::judge_growth(std::string_view name, Series& s, DType dtype) {
   struct Rule {
     int steps;
@@ -77,6 +79,7 @@ void Trends::judge_growth(std::string_view name, Series& s, DType dtype) {
       return std::all_of(v.end() - r.steps, v.end(), [](double x) { return std::isfinite(x); });
     };
     if (!usable(s.gradient) || !usable(s.weight)) return;
+    if (s.weight.back() < std::max(s.weight.front(), 0.0) + 2) return;
     const Fit g = fit(s.gradient, n), w = fit(s.weight, n);
     const double room = std::log2(finfo(dtype).max) / 2 - std::max(s.gradient.back(), s.weight.back());
     const double steps = std::max(room, 0.0) / g.slope;

@@ -54,17 +54,14 @@ TEST_F(Deaths, OfFourThreadsLoseAtMostTheRecordsThatWereBeingWritten) {
     ASSERT_GE(p.flight.calls.size() + kThreads, kRing);
     ASSERT_LE(p.flight.torn, kThreads);
     ASSERT_LE(p.flight.recorded - p.flight.calls.back().sequence, kThreads);
-    std::size_t busy = 0;
     for (const wp::trace::ThreadFact& t : p.flight.threads) {
-      if (t.calls_kept.empty()) continue;
-      ++busy;
       for (const std::size_t i : t.calls_kept)
         ASSERT_TRUE(p.flight.calls[i].scope.starts_with("thread")) << p.flight.calls[i].scope;
       for (std::size_t i = 1; i < t.calls_kept.size(); ++i)
         ASSERT_EQ(p.flight.calls[t.calls_kept[i]].scope.substr(0, 7),
                   p.flight.calls[t.calls_kept[0]].scope.substr(0, 7));
     }
-    ASSERT_GE(busy, 2U);
+    ASSERT_GE(p.flight.threads.size(), kThreads);
   }
 }
 
