@@ -142,7 +142,7 @@ inline float FactWords::largest() const noexcept {
 
 // dtype, shape, flags, and the range of at most 8 elements that are spread over it (floating-point dtypes; of no
 // elements, if they are not to be looked at).
-inline void describe(const Tensor& t, FactWords& to, bool look = true) noexcept {
+[[gnu::always_inline]] inline void describe(const Tensor& t, FactWords& to, bool look = true) noexcept {
   if (!t.defined()) [[unlikely]] {
     to = {{Fact::undefined, 0, 0, 0}};
     return;
@@ -165,6 +165,11 @@ inline void describe(const Tensor& t, FactWords& to, bool look = true) noexcept 
   to.word[1] = max | shape[0] << 32;
   to.word[2] = shape[1] | shape[2] << 32;
   to.word[3] = shape[3] | elements << 32;
+}
+
+// The same without a look at its elements.
+[[gnu::noinline]] inline void describe_unseen(const Tensor& t, FactWords& to) noexcept {
+  describe(t, to, false);
 }
 
 }  // namespace wp::trace

@@ -56,7 +56,9 @@ class KnownFacts {
   }
   // As a result: a look. Where memory of others was only shown, not even that: it may be gone.
   void see(const Tensor& t, FactWords& to, bool shown = false) noexcept {
-    describe(t, to, !shown || !t.defined() || !t.node()->borrowed);
+    if (shown && t.defined() && t.node()->borrowed) [[unlikely]]
+      return describe_unseen(t, to);
+    describe(t, to);
     if (!t.defined() || !mark_ || t.node()->borrowed) return;
     detail::Node& n = *t.node();
     at(n) = {&n, to};

@@ -148,7 +148,10 @@ inline void put_call(Local& l, std::uint64_t sequence, const Call& c, std::int64
                                   std::uint64_t names, std::size_t inputs) noexcept {
   FactWords facts[kInputs];
   for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i)
-    describe(c.in[i], facts[i], c.in[i].defined() && !c.in[i].node()->borrowed);
+    if (c.in[i].defined() && c.in[i].node()->borrowed)
+      describe_unseen(c.in[i], facts[i]);
+    else
+      l.facts.recall(c.in[i], facts[i]);
   put_call(l, sequence, c, step, names, facts, inputs);
 }
 
