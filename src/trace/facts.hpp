@@ -167,9 +167,16 @@ inline float FactWords::largest() const noexcept {
   to.word[3] = shape[3] | elements << 32;
 }
 
-// The same without a look at its elements.
+// The same, not in line: of any tensor, without a look at its elements, and in memory that may be gone (the name that
+// stands in the stack then).
+[[gnu::noinline]] inline void describe_any(const Tensor& t, FactWords& to) noexcept {
+  describe(t, to);
+}
 [[gnu::noinline]] inline void describe_unseen(const Tensor& t, FactWords& to) noexcept {
   describe(t, to, false);
+}
+[[gnu::noinline]] inline void look_at_lent_memory(const Tensor& t, FactWords& to) noexcept {
+  describe(t, to);
 }
 
 }  // namespace wp::trace
