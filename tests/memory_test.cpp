@@ -54,7 +54,7 @@ TEST(Memory, RefusesMoreThanTheMachineHasBeforeMappingAnything) {
 
 TEST(Memory, NamesTheLargestLiveTensorsByScopeAndLineWhenItRefusesAndGoesOn) {
   const scope here("model/layer7");
-  const Tensor big = ones({3 << 20});
+  const Tensor big = ones({3 << 20}), half = ones({3 << 19});
   const std::string line = "memory_test.cpp:" + std::to_string(__LINE__ - 1);
   try {
     (void)ones({std::int64_t{1} << 40});
@@ -64,6 +64,7 @@ TEST(Memory, NamesTheLargestLiveTensorsByScopeAndLineWhenItRefusesAndGoesOn) {
     EXPECT_NE(words.find("asked for 8.0 TiB (8796093022208 bytes)"), std::string::npos) << words;
     EXPECT_NE(words.find("bytes) are available"), std::string::npos) << words;
     EXPECT_NE(words.find("24 MiB by ones at " + line + " in model/layer7"), std::string::npos) << words;
+    EXPECT_NE(words.find(" By scope: 36 MiB in model/layer7"), std::string::npos) << words;
   }
   EXPECT_EQ(sum(big).item<double>(), 3 << 20);
 }

@@ -20,12 +20,15 @@ int main() {
     const wp::scope here("train");
     const wp::Tensor rows = order[{wp::slice(100 * b, 100 * b + 100)}];
     const wp::Tensor x = wp::take(data, rows, {.axis = 0}), y = wp::take(target, rows, {.axis = 0});
-    guard.attempt([&] {
-      wp::GradientTape tape;
-      tape.watch(w);
-      const wp::Tensor loss = wp::mean(wp::square(wp::matmul(x - wp::mean(x, {.axis = 1, .keepdims = true}), w) - y));
-      w = w - tape.gradient(loss, w) * 0.01;
-    });
+    guard.attempt(
+        [&] {
+          wp::GradientTape tape;
+          tape.watch(w);
+          const wp::Tensor loss =
+              wp::mean(wp::square(wp::matmul(x - wp::mean(x, {.axis = 1, .keepdims = true}), w) - y));
+          w = w - tape.gradient(loss, w) * 0.01;
+        },
+        {&w});
   }
   std::cout << "steps refused: " << guard.refused() << ", weights finite: " << std::boolalpha
             << wp::all(wp::isfinite(w)).item<bool>() << '\n';

@@ -9,11 +9,11 @@
 
 #include "wellposed/wellposed.hpp"
 
-// Trains on 64 rows per step; in step 7 something happens to the process.
+// Trains on 64 rows per step; in step 7 something happens to the process. Tensors above 4 KiB are counted by scope.
 void train(const wp::Tensor& data, const std::function<wp::Tensor(const wp::Tensor&, int step)>& augment) {
   const auto recorder = wp::record("run.wpr");
   const wp::Tensor rows = wp::with_rows(data, "data");
-  wp::Tensor w = wp::named(wp::full({16, 4}, 0.1, {.dtype = wp::f32}), "w");
+  wp::Tensor w = wp::named(wp::full({32, 64}, 0.1, {.dtype = wp::f32}), "w");
   const wp::scope training("train");
   for (int step = 0; step < 8; ++step) {
     wp::set_step(step);
@@ -33,9 +33,9 @@ void report(pid_t child) {
 }
 
 int main() {
-  const std::size_t bytes = 512 * 16 * sizeof(float);
+  const std::size_t bytes = 512 * 32 * sizeof(float);
   void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const wp::Tensor data = wp::Tensor::borrow(shared, wp::f32, {512, 16});
+  const wp::Tensor data = wp::Tensor::borrow(shared, wp::f32, {512, 32});
 
   // The owner of the data takes it away while the model still reads it.
   if (const pid_t child = fork(); child == 0)

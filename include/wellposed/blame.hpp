@@ -23,11 +23,15 @@ class Window;
 // How much of the past is kept. What goes beyond is let go, the oldest first.
 struct TraceOptions {
   std::size_t calls = 4096;
-  std::size_t bytes = std::size_t{64} << 20;  // of results that nobody else might hold any more
+  // Of the tensors that calls took and gave, and of what they are views of: each counts once, as long as nobody else
+  // holds it. With what others hold at most 16 times as much. The last call is kept whatever its size.
+  std::size_t bytes = std::size_t{64} << 20;
   std::int64_t steps = 2;  // of set_step: what ran before the last so many of them; memory stays in the caches
 };
 
 // Keeps the calls of all threads while it lives, with their tensors. One at a time is asked by blame: the innermost.
+// Of borrowed memory that an op read it keeps a copy (up to 64 KiB) or a checksum: blame and replay say what was
+// changed since.
 class [[nodiscard]] Trace {
  public:
   explicit Trace(const TraceOptions& options = {});
@@ -36,7 +40,7 @@ class [[nodiscard]] Trace {
   Trace& operator=(const Trace&) = delete;
 
   std::size_t calls() const;   // kept now
-  std::size_t bytes() const;   // of results kept now
+  std::size_t bytes() const;   // of tensors kept now that nobody else holds
   std::size_t let_go() const;  // calls that the limits pushed out
   void clear();
 

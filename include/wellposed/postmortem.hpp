@@ -14,9 +14,10 @@ struct Examined;
 class Postmortem {
  public:
   // A recording (.wpr), or a folder of them. Throws FileError if there is none, and FormatError if it is something
-  // else. Damaged recordings are read as far as they go.
+  // else. Damaged recordings are read as far as they go; files of a folder that cannot be read are told beside those
+  // that can.
   explicit Postmortem(const std::string& path);
-  // Every process ended in order, or still runs.
+  // Every process ended in order, or still runs, and every recording could be read.
   bool fine() const noexcept;
   // The report that a person reads; `last`: calls that are listed per thread.
   std::string text(std::size_t last = 10) const;
@@ -25,6 +26,7 @@ class Postmortem {
 
  private:
   std::string path_;
+  std::vector<std::string> unread_;  // why, with the name of the file
   std::vector<std::shared_ptr<const trace::Examined>> all_;
 };
 inline Postmortem postmortem(const std::string& path) {

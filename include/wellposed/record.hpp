@@ -20,7 +20,7 @@ class [[nodiscard]] Recorder {
  public:
   // Reserves the whole file at once. Throws FileError if that cannot be done (a full disk, no such folder), and
   // ArgumentError if another recorder lives. %p in the path stands for the process id. A file in which a living
-  // process records is left alone: the name gets the process id.
+  // process records is left alone: the name gets the process id. That of a process that died is kept as run.1.wpr.
   explicit Recorder(std::string_view path, const RecordOptions& options = {});
   ~Recorder();
   Recorder(const Recorder&) = delete;

@@ -20,12 +20,15 @@ struct LostDigits {
 
 struct Replay {
   std::vector<LostDigits> calls;  // the most digits lost first; calls that lost less than half a digit are left out
-  std::int64_t replayed = 0;      // calls that ran again
+  std::vector<LostDigits>
+      overflowed;             // calls whose result is not finite, though the exact one is: no digits to count
+  std::int64_t replayed = 0;  // calls that ran again
   std::vector<std::string>
-      plain;  // ops that are known in f64 only: exact for f32, blind to their own rounding in f64
+      plain;            // ops that are known in f64 only: exact for f32, blind to their own rounding in f64
+  std::string missing;  // what could not be replayed as it was: lent memory that was changed since
 
   std::string text() const;
-  std::string json() const;
+  std::string json() const;  // numbers that are not finite are quoted
 };
 
 struct ReplayOptions {

@@ -55,12 +55,17 @@ class GradientGuard {
  public:
   // Whether every gradient is finite. If not: reports a finding with the first bad element and where it comes from.
   bool accepts(const std::vector<Tensor>& gradients, std::source_location where = std::source_location::current());
-  // Runs a training step. NonFiniteError stops the step, is reported as a finding, and the result is false.
+  // Runs a training step under checks at `escape` or `raise`, whatever they are around it. NonFiniteError stops the
+  // step, is reported as a finding, and the result is false. What the step had assigned before, it has assigned.
   bool attempt(const std::function<void()>& step, std::source_location where = std::source_location::current());
+  // The same, and the step is refused too if a weight is not finite after it (w − rate·g may overflow where g does
+  // not). Weights of a step that was refused are what they were before it.
+  bool attempt(const std::function<void()>& step, const std::vector<Tensor*>& weights,
+               std::source_location where = std::source_location::current());
   std::int64_t refused() const noexcept { return refused_; }
 
  private:
-  void refuse(const Error& why, Place place);
+  void refuse(const Error& why, std::string_view what, Place place);
   std::int64_t refused_ = 0;
 };
 

@@ -107,8 +107,10 @@ void bind_replay(nb::module_& m) {
       .def_prop_ro("place", [](const L& l) { return place_text(l.place); });
   nb::class_<Replay>(m, "Replay")
       .def_ro("calls", &Replay::calls)
+      .def_ro("overflowed", &Replay::overflowed)
       .def_ro("replayed", &Replay::replayed)
       .def_ro("plain", &Replay::plain)
+      .def_ro("missing", &Replay::missing)
       .def("text", &Replay::text)
       .def("json", &Replay::json)
       .def("__repr__", &Replay::text);

@@ -531,8 +531,10 @@ class LostDigits:
 
 class Replay:
     calls: list[LostDigits]
+    overflowed: list[LostDigits]
     replayed: int
     plain: list[str]
+    missing: str
     def text(self) -> str: ...
     def json(self) -> str: ...
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/fork.hpp"
 #include "base/scope.hpp"
 #include "base/text.hpp"
 #include "base/told.hpp"
@@ -44,6 +45,9 @@ struct Scopes {
 Scopes& scopes() {
   static Scopes* s = new Scopes;  // outlives every thread
   return *s;
+}
+[[gnu::constructor]] void prepare_for_fork() {
+  open_in_children(scopes().mutex);
 }
 
 struct Findings {

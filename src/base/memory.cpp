@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/fork.hpp"
 #include "base/groups.hpp"
 #include "base/scope.hpp"
 #include "base/text.hpp"
@@ -121,6 +122,11 @@ Large& large() {
   return *l;
 }
 
+[[gnu::constructor]] void prepare_for_fork() {
+  open_in_children(common().mutex);
+  open_in_children(large().mutex);
+}
+
 std::size_t address_space_left() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
@@ -161,11 +167,26 @@ void shrink_cache(Large& l, std::size_t keep) noexcept {
   }
 }
 
+// " By scope: 24.0 MiB in model/layer7; 8.0 MiB in no scope."
+std::string scopes_text(const std::map<std::string, std::size_t>& by_scope) {
+  std::vector<std::pair<std::size_t, std::string>> all;
+  for (const auto& [scope, bytes] : by_scope) all.emplace_back(bytes, scope);
+  std::sort(all.rbegin(), all.rend());
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 5); ++i)
+    out += say(i ? "; " : " By scope: ", bytes_text(static_cast<double>(all[i].first)), " in ",
+               all[i].second.empty() ? "no scope" : all[i].second);
+  return all.empty() ? out : out + '.';
+}
+
 [[noreturn]] void out_of_memory(std::size_t asked, std::size_t left) {
   if (Watcher* const w = watcher.load(std::memory_order_acquire)) w->refused(asked, left);
   std::string message = say("asked for ", bytes_text(static_cast<double>(asked)), " (", asked, " bytes); ",
                             bytes_text(static_cast<double>(left)), " (", left, " bytes) are available.");
-  const std::vector<Live> live = largest(3);
+  std::vector<Live> live = largest(~std::size_t{0});
+  std::map<std::string, std::size_t> by_scope;
+  for (const Live& b : live) by_scope[b.scope] += b.bytes;
+  live.resize(std::min<std::size_t>(live.size(), 3));
   if (!live.empty()) message += " Largest live blocks:";
   for (const Live& b : live) {
     message += say(" ", bytes_text(static_cast<double>(b.bytes)), " by ", b.op.empty() ? "?" : b.op);
@@ -174,6 +195,7 @@ void shrink_cache(Large& l, std::size_t keep) noexcept {
     message += ';';
   }
   if (!live.empty()) message.back() = '.';
+  message += scopes_text(by_scope);
   refuse<OutOfMemory>("WP-MEM-001", std::move(message),
                       "Nothing was allocated. Use a smaller shape, a smaller dtype, or free tensors first.");
 }

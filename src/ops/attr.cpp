@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "base/fork.hpp"
 #include "base/text.hpp"
 
 namespace wp {
@@ -55,12 +56,27 @@ std::vector<std::string> Attr::texts() const {
   return out;
 }
 
+namespace {
+
+struct Texts {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> all;
+};
+Texts& texts() {
+  static auto* const the = new Texts;
+  return *the;
+}
+[[gnu::constructor]] void prepare_for_fork() {
+  open_in_children(texts().mutex);
+}
+
+}  // namespace
+
 std::string_view intern(std::string_view text) {
-  static auto* const mutex = new std::mutex;
-  static auto* const table = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
-  const auto at = table->find(text);
-  return at != table->end() ? *at : *table->emplace(text).first;
+  Texts& t = texts();
+  const std::lock_guard lock(t.mutex);
+  const auto at = t.all.find(text);
+  return at != t.all.end() ? *at : *t.all.emplace(text).first;
 }
 
 }  // namespace wp

@@ -1,17 +1,82 @@
 #include "ops/witness.hpp"
 
-#include <thread>
+#include <pthread.h>
 
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/fence.hpp"
+#include "base/fork.hpp"
 #include "base/text.hpp"
 
 namespace wp {
 namespace {
 
-struct Seat {
-  std::atomic<Witness*> who = nullptr;
-  std::atomic<int> inside = 0;  // threads that may be in `who`
+constinit std::atomic<Witness*> seats[kSeats] = {};
+
+// Who calls a witness says so in a word of its own before it reads the seat; who empties a seat waits until no word
+// says so. Calls are many and dismissals few: these pay for the fence of both.
+struct Presence {
+  std::atomic<int> inside{0};
 };
-constinit Seat seats[kSeats];
+struct Present {
+  std::mutex mutex;
+  std::vector<Presence*> all;
+  Presence late;  // of threads that are ending
+};
+Present& present() {
+  static auto* const p = new Present;  // outlives every thread
+  return *p;
+}
+constinit std::atomic<bool> fences{true};  // who calls makes its own
+
+// A child has only the thread that forked, which is in no witness.
+[[gnu::constructor]] void prepare_for_fork() {
+  open_in_children(present().mutex);
+  pthread_atfork(nullptr, nullptr, [] {
+    for (Presence* const p : present().all) p->inside.store(0, std::memory_order_relaxed);
+    present().late.inside.store(0, std::memory_order_relaxed);
+  });
+}
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local Presence* mine = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool gone = false;
+
+struct Leave {
+  ~Leave() {
+    gone = true;
+    const Presence* const own = std::exchange(mine, nullptr);
+    const std::lock_guard lock(present().mutex);
+    std::erase(present().all, own);
+    delete own;
+  }
+};
+[[gnu::noinline]] bool arrive() noexcept try {
+  if (gone) return false;
+  static thread_local Leave leave;
+  (void)leave;
+  auto own = std::make_unique<Presence>();
+  const std::lock_guard lock(present().mutex);
+  present().all.push_back(own.get());
+  mine = own.release();
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+bool anybody_inside() noexcept {
+  Present& p = present();
+  const std::lock_guard lock(p.mutex);
+  const auto inside = [](const Presence& who) { return who.inside.load(std::memory_order_acquire) != 0; };
+  return inside(p.late) || std::any_of(p.all.begin(), p.all.end(), [&](Presence* who) { return inside(*who); });
+}
+
+void tell(const Call& c) noexcept {
+  for (const std::atomic<Witness*>& seat : seats)
+    if (Witness* const w = seat.load(std::memory_order_acquire)) w->after(c);
+}
 
 }  // namespace
 
@@ -21,19 +86,27 @@ constinit std::atomic<int> attending{0};
 void witness_after(const Call& c) noexcept {
   if (Witness* const r = recorder.load(std::memory_order_acquire)) r->after(c);
   if (attending.load(std::memory_order_relaxed) == 0) return;
-  for (Seat& seat : seats) {
-    if (!seat.who.load(std::memory_order_relaxed)) continue;
-    // Before it is read again: dismiss() empties the seat, then waits until nobody is inside.
-    seat.inside.fetch_add(1);
-    if (Witness* const w = seat.who.load()) w->after(c);
-    seat.inside.fetch_sub(1, std::memory_order_release);
+  if (!mine && !arrive()) [[unlikely]] {
+    std::atomic<int>& late = present().late.inside;
+    late.fetch_add(1);
+    tell(c);
+    late.fetch_sub(1);
+    return;
   }
+  mine->inside.store(1, std::memory_order_relaxed);
+  if (fences.load(std::memory_order_relaxed)) [[unlikely]]
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  else
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  tell(c);
+  mine->inside.store(0, std::memory_order_release);
 }
 
 void attend(Witness& w) {
-  for (Seat& seat : seats) {
+  if (can_fence_others()) fences.store(false, std::memory_order_relaxed);
+  for (std::atomic<Witness*>& seat : seats) {
     Witness* empty = nullptr;
-    if (!seat.who.compare_exchange_strong(empty, &w)) continue;
+    if (!seat.compare_exchange_strong(empty, &w)) continue;
     attending.fetch_add(1);
     return;
   }
@@ -41,11 +114,12 @@ void attend(Witness& w) {
 }
 
 void dismiss(Witness& w) noexcept {
-  for (Seat& seat : seats) {
+  for (std::atomic<Witness*>& seat : seats) {
     Witness* sitting = &w;
-    if (!seat.who.compare_exchange_strong(sitting, nullptr)) continue;
+    if (!seat.compare_exchange_strong(sitting, nullptr)) continue;
     attending.fetch_sub(1);
-    while (seat.inside.load() != 0) std::this_thread::yield();
+    if (!fences.load(std::memory_order_relaxed)) fence_others();
+    while (anybody_inside()) std::this_thread::yield();
   }
 }
 

@@ -18,17 +18,27 @@ inline std::uint64_t crc_word_by_instruction(std::uint64_t state, std::uint64_t 
 #endif
 }
 
-// The same, word by word:  Crc c; c.add(w); …; c.value().
-class Crc {
+// The same, word by word:  Crc c; c.add(w); …; c.value(). CrcBy<has_crc_instruction> where that is asked once.
+template <bool instruction>
+class CrcBy {
  public:
   void add(std::uint64_t word) noexcept {
-    state_ = fast_ ? crc_word_by_instruction(state_, word) : crc_word_by_table(state_, word);
+    state_ = instruction ? crc_word_by_instruction(state_, word) : crc_word_by_table(state_, word);
   }
   std::uint32_t value() const noexcept { return ~static_cast<std::uint32_t>(state_); }
 
  private:
-  bool fast_ = has_crc_instruction;
   std::uint64_t state_ = 0xFFFFFFFFU;
+};
+class Crc {
+ public:
+  void add(std::uint64_t word) noexcept { fast_ ? by_instruction_.add(word) : by_table_.add(word); }
+  std::uint32_t value() const noexcept { return fast_ ? by_instruction_.value() : by_table_.value(); }
+
+ private:
+  bool fast_ = has_crc_instruction;
+  CrcBy<true> by_instruction_;
+  CrcBy<false> by_table_;
 };
 
 }  // namespace wp::simd

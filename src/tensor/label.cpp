@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/fork.hpp"
+
 namespace wp {
 namespace {
 
@@ -15,6 +17,9 @@ struct Labels {
 Labels& labels() {
   static Labels* const all = new Labels;  // outlives tensors of static storage
   return *all;
+}
+[[gnu::constructor]] void prepare_for_fork() {
+  open_in_children(labels().mutex);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/scope.hpp"
 #include "simd/ticks.hpp"
+#include "trace/addresses.hpp"
 #include "trace/layout.hpp"
 #include "trace/recorder.hpp"
 
@@ -16,60 +17,6 @@ namespace wp::trace {
 namespace {
 
 constexpr std::size_t kToldOf = 1 << 20;
-
-// Blocks by address: open addressing, linear probing, deletion by shifting back (Knuth, TAOCP 3, 6.4, algorithm R).
-class Blocks {
- public:
-  struct Block {
-    const void* address = nullptr;
-    std::uint32_t row = 0;
-  };
-  void insert(const void* address, std::uint32_t row) {
-    if (2 * (used_ + 1) > slots_.size()) grow();
-    std::size_t i = home(address);
-    while (slots_[i].address && slots_[i].address != address) i = next(i);
-    if (!slots_[i].address) ++used_;
-    slots_[i] = {address, row};
-  }
-  // The row of a block, which is taken out; −1: not known.
-  std::int64_t take(const void* address) noexcept {
-    if (slots_.empty()) return -1;
-    std::size_t i = home(address);
-    while (slots_[i].address != address) {
-      if (!slots_[i].address) return -1;
-      i = next(i);
-    }
-    const std::uint32_t row = slots_[i].row;
-    --used_;
-    for (std::size_t j = next(i); slots_[j].address; j = next(j)) {
-      const std::size_t mask = slots_.size() - 1;
-      if (((j - home(slots_[j].address)) & mask) < ((j - i) & mask)) continue;
-      slots_[i] = slots_[j];
-      i = j;
-    }
-    slots_[i] = {};
-    return row;
-  }
-  void clear() noexcept {
-    slots_.clear();
-    used_ = 0;
-  }
-
- private:
-  std::size_t home(const void* address) const noexcept {
-    return (reinterpret_cast<std::uintptr_t>(address) >> 6) * 0x9E3779B97F4A7C15U >> 20 & (slots_.size() - 1);
-  }
-  std::size_t next(std::size_t i) const noexcept { return (i + 1) & (slots_.size() - 1); }
-  void grow() {
-    std::vector<Block> old(slots_.empty() ? 1024 : 2 * slots_.size());
-    old.swap(slots_);
-    used_ = 0;
-    for (const Block& b : old)
-      if (b.address) insert(b.address, b.row);
-  }
-  std::vector<Block> slots_;  // a power of two
-  std::size_t used_ = 0;
-};
 
 class BlockWatcher final : public memory::Watcher {
   void taken(const void* block, std::size_t bytes, const memory::Stats& now) noexcept override {
@@ -79,7 +26,7 @@ class BlockWatcher final : public memory::Watcher {
     const Context& here = context();
     const std::uint32_t row = row_of(*r, here.scope);
     try {
-      blocks_.insert(block, row);
+      blocks_.at(block).row = row;
     } catch (const std::bad_alloc&) {
       return;
     }
@@ -93,8 +40,10 @@ class BlockWatcher final : public memory::Watcher {
     Recording* const r = fresh();
     if (!r) return;
     set_stats(*r, now);
-    if (const std::int64_t row = blocks_.take(block); row >= 0)
-      change(*r, static_cast<std::uint32_t>(row), -static_cast<std::int64_t>(bytes));
+    const Block* const known = blocks_.find(block);
+    if (!known) return;
+    change(*r, known->row, -static_cast<std::int64_t>(bytes));
+    blocks_.erase(known);
   }
   void looked(std::size_t left) noexcept override {
     Recording* const r = fresh();
@@ -135,26 +84,28 @@ class BlockWatcher final : public memory::Watcher {
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (rows_[i].scope == scope) return last_row_ = static_cast<std::uint32_t>(i);
     if (rows_.size() < last) {
-      ScopeRow row{};
-      row.scope = scope ? r.intern(scope->path) : kNoName;
-      rows_.push_back({scope, row});
+      add_row(r, scope, scope ? r.intern(scope->path) : kNoName);
     } else if (rows_.size() == last) {
-      rows_.push_back({nullptr, {}});
-      rows_.back().row.scope = r.intern("(other scopes)");
+      add_row(r, nullptr, r.intern("(other scopes)"));
     }
     return last_row_ = static_cast<std::uint32_t>(rows_.size() - 1);
   } catch (const std::bad_alloc&) {
     return 0;
   }
+  void add_row(Recording& r, const ScopeName* scope, std::uint16_t name) {
+    ScopeRow row{};
+    row.scope = name;
+    seal(row);
+    put_words(&r.scopes[rows_.size()], &row, sizeof row);
+    rows_.push_back({scope, 0, 0, 0});
+  }
   void change(Recording& r, std::uint32_t at, std::int64_t bytes) noexcept {
     if (at >= rows_.size()) return;
-    ScopeRow& row = rows_[at].row;
-    row.live += static_cast<std::uint64_t>(bytes);
-    row.blocks += bytes > 0 ? 1U : ~std::uint64_t{0};
-    row.peak = std::max(row.peak, row.live);
-    row.crc = 0;
-    seal(row);
-    put_words(&r.scopes[at], &row, sizeof row);
+    Known& known = rows_[at];
+    ScopeRow& row = r.scopes[at];
+    set(row.live, known.live += static_cast<std::uint64_t>(bytes));
+    set(row.blocks, known.blocks += bytes > 0 ? 1U : ~std::uint64_t{0});
+    if (known.live > known.peak) set(row.peak, known.peak = known.live);
   }
   static void set_names(Recording& r, const Context& here, std::uint64_t& names, std::uint64_t& line) noexcept {
     Names n{};
@@ -169,10 +120,14 @@ class BlockWatcher final : public memory::Watcher {
 
   struct Known {
     const ScopeName* scope;
-    ScopeRow row;
+    std::uint64_t live, peak, blocks;
+  };
+  struct Block {
+    const void* key = nullptr;
+    std::uint32_t row = 0;
   };
   Recording* seen_ = nullptr;
-  Blocks blocks_;
+  Addresses<Block> blocks_;
   std::vector<Known> rows_;
   const ScopeName* last_scope_ = nullptr;
   std::uint32_t last_row_ = ~std::uint32_t{0};

@@ -142,7 +142,7 @@ inline float FactWords::largest() const noexcept {
 
 // dtype, shape, flags, and the range of at most 8 elements that are spread over it (floating-point dtypes; of no
 // elements, if they are not to be looked at).
-inline void describe(const Tensor& t, FactWords& to, bool look = true) noexcept {
+[[gnu::always_inline]] inline void describe(const Tensor& t, FactWords& to, bool look = true) noexcept {
   if (!t.defined()) [[unlikely]] {
     to = {{Fact::undefined, 0, 0, 0}};
     return;
@@ -165,6 +165,18 @@ inline void describe(const Tensor& t, FactWords& to, bool look = true) noexcept 
   to.word[1] = max | shape[0] << 32;
   to.word[2] = shape[1] | shape[2] << 32;
   to.word[3] = shape[3] | elements << 32;
+}
+
+// The same, not in line: of any tensor, without a look at its elements, and in memory that may be gone (the name that
+// stands in the stack then).
+[[gnu::noinline]] inline void describe_any(const Tensor& t, FactWords& to) noexcept {
+  describe(t, to);
+}
+[[gnu::noinline]] inline void describe_unseen(const Tensor& t, FactWords& to) noexcept {
+  describe(t, to, false);
+}
+[[gnu::noinline]] inline void look_at_lent_memory(const Tensor& t, FactWords& to) noexcept {
+  describe(t, to);
 }
 
 }  // namespace wp::trace

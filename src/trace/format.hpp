@@ -1,14 +1,15 @@
-// A recording (.wpr), little-endian, version 1; docs/recording.md describes it for readers in other languages.
+// A recording (.wpr), little-endian, version 2; docs/recording.md describes it for readers in other languages.
 // Everything is written in place into a mapped file of fixed size, so that it is there whatever ends the process.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace wp::trace {
 
 inline constexpr char kMagic[8] = {'W', 'P', 'F', 'L', 'I', 'G', 'H', 'T'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint16_t kNoName = 0;  // a string that was not given, or for which there was no room
 
 // ---- page 0: what is known at the start (with a CRC), and what changes all the time -------------------------------
@@ -93,12 +94,27 @@ struct ResultPart {
   std::uint64_t zero2, live;                 // bytes of tensors above 4 KiB when it ended
   Fact out[kOutputs];
 };
-struct CallRecord {
-  CallPart call;
-  ResultPart result;
+struct CallRecord {           // four lines of a cache; calls with up to two inputs and one output touch three of them
+  std::uint64_t call[16];     // CallPart without its third input
+  std::uint64_t result[8];    // ResultPart without its second output
+  std::uint64_t last_in[4];   // CallPart::in[2]
+  std::uint64_t last_out[4];  // ResultPart::out[1]
 };
+inline constexpr std::size_t kNearInputs = 2, kNearOutputs = 1;
 static_assert(sizeof(Fact) == 32 && sizeof(CallPart) == 160 && sizeof(ResultPart) == 96 && sizeof(CallRecord) == 256);
 inline constexpr std::size_t kCallHeader = offsetof(CallPart, in), kResultHeader = offsetof(ResultPart, out);
+inline CallPart call_part(const CallRecord& r) noexcept {
+  CallPart c;
+  std::memcpy(&c, r.call, sizeof r.call);
+  std::memcpy(&c.in[kNearInputs], r.last_in, sizeof r.last_in);
+  return c;
+}
+inline ResultPart result_part(const CallRecord& r) noexcept {
+  ResultPart p;
+  std::memcpy(&p, r.result, sizeof r.result);
+  std::memcpy(&p.out[kNearOutputs], r.last_out, sizeof r.last_out);
+  return p;
+}
 inline std::size_t covered(const CallPart& c) noexcept {
   return kCallHeader + sizeof(Fact) * (c.inputs < kInputs ? c.inputs : kInputs);
 }
@@ -121,8 +137,8 @@ struct ThreadRow {
   Running running[kDepth];  // the outermost first
   std::uint64_t zero[2];
 };
-struct ScopeRow {  // tensors above 4 KiB by the scope that took them
-  std::uint32_t crc;
+struct ScopeRow {     // tensors above 4 KiB by the scope that took them
+  std::uint32_t crc;  // of the row with zeros in what follows the name: each of those is one store
   std::uint16_t scope, zero;
   std::uint64_t live, peak, blocks;
 };

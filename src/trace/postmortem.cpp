@@ -169,22 +169,28 @@ bool ended_well(const Examined& e) noexcept {
 }  // namespace trace
 
 Postmortem::Postmortem(const std::string& path) : path_(path) {
-  for (const std::string& file : trace::recordings(path)) {
-    trace::Flight flight = trace::read_flight(file);
-    const trace::Surroundings here = trace::look_around(flight);
-    all_.push_back(
-        std::make_shared<const trace::Examined>(trace::examine(std::move(flight), here, trace::Lines::known)));
-  }
+  const std::vector<std::string> files = trace::recordings(path);
+  for (const std::string& file : files) try {
+      trace::Flight flight = trace::read_flight(file);
+      const trace::Surroundings here = trace::look_around(flight);
+      all_.push_back(
+          std::make_shared<const trace::Examined>(trace::examine(std::move(flight), here, trace::Lines::known)));
+    } catch (const Error& e) {
+      if (all_.empty() && unread_.size() + 1 == files.size()) throw;  // there is nothing else to tell
+      unread_.push_back(e.finding().message);
+    }
 }
 
 bool Postmortem::fine() const noexcept {
-  return std::all_of(all_.begin(), all_.end(), [](const auto& e) { return trace::ended_well(*e); });
+  return unread_.empty() &&
+         std::all_of(all_.begin(), all_.end(), [](const auto& e) { return trace::ended_well(*e); });
 }
 
 std::string Postmortem::text(std::size_t last) const {
   const std::vector<trace::RankFact> ranks = trace::ranks_of(all_);
   std::string out = ranks.empty() ? "" : trace::ranks_text(ranks);
   for (const auto& e : all_) out += (out.empty() ? "" : "\n") + trace::report_text(*e, last);
+  if (!unread_.empty()) out += '\n' + trace::part_text({trace::kMissing, trace::lines_of(unread_)});
   return out;
 }
 
@@ -200,6 +206,7 @@ std::string Postmortem::json(std::size_t last) const {
     }
   }
   for (const auto& e : all_) out["recordings"].push_back(trace::flight_json(*e, last));
+  out["unread"] = unread_;
   return out.dump(1, ' ', false, trace::json::error_handler_t::replace);
 }
 
@@ -212,6 +219,7 @@ void Postmortem::html(const std::string& file, std::size_t last) const {
       sections.push_back({all_.size() > 1 ? say(e->flight.path, ": ", part.heading) : part.heading, part.words, ""});
     trace::add_charts(*e, sections);
   }
+  if (!unread_.empty()) sections.push_back({trace::kMissing, trace::lines_of(unread_), ""});
   io::write_text(file, plot::page(say("wellposed postmortem: ", path_), sections));
 }
 

@@ -183,7 +183,7 @@ TensorFact Parser::tensor_of(const Fact& f) const {
 }
 
 CallFact Parser::call_of(const CallRecord& r) {
-  const CallPart& c = r.call;
+  const CallPart c = call_part(r);
   CallFact f;
   f.sequence = c.sequence;
   f.thread = c.thread;
@@ -199,7 +199,7 @@ CallFact Parser::call_of(const CallRecord& r) {
   f.begin = seconds(c.ticks);
   f.inputs = c.inputs;
   for (std::size_t i = 0; i < std::min<std::size_t>(c.inputs, kInputs); ++i) f.in.push_back(tensor_of(c.in[i]));
-  const ResultPart& p = r.result;
+  const ResultPart p = result_part(r);
   if (p.sequence != c.sequence) return f;
   f.outcome = CallFact::Outcome::unknown;
   if (!sound(p, covered(p)) || p.state > 2) return f;
@@ -220,8 +220,9 @@ void Parser::read_ring() {
       lacking = rows - i;
       break;
     }
-    if (r.call.sequence == 0 && r.call.crc == 0) continue;
-    if (!sound(r.call, covered(r.call)) || (r.call.sequence - 1) % rows != i)
+    const CallPart c = call_part(r);
+    if (c.sequence == 0 && c.crc == 0) continue;
+    if (!sound(c, covered(c)) || (c.sequence - 1) % rows != i)
       ++flight_.torn;
     else
       flight_.calls.push_back(call_of(r));
@@ -295,7 +296,7 @@ void Parser::read_scopes() {
     ScopeRow r;
     if (!row(header_.scopes, i, r)) break;
     if (r.crc == 0 && r.peak == 0) continue;
-    if (!sound(r)) {
+    if (!sound(ScopeRow{r.crc, r.scope, r.zero, 0, 0, 0})) {
       ++damaged;
       continue;
     }

@@ -33,16 +33,23 @@ Process& process() {
 }
 
 // run.wpr → run.123.wpr
-std::string with_pid(const std::string& path) {
+std::string numbered(const std::string& path, std::int64_t number) {
   const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   const std::size_t dot = path.rfind('.');
   const std::size_t at = dot == std::string::npos || dot <= name ? path.size() : dot;
-  return say(path.substr(0, at), ".", getpid(), path.substr(at));
+  return say(path.substr(0, at), ".", number, path.substr(at));
 }
 
 std::string resolved(std::string path) {
   if (const std::size_t at = path.find("%p"); at != std::string::npos) path.replace(at, 2, std::to_string(getpid()));
-  return is_live(path) ? with_pid(path) : path;
+  return writer_of(path) == Writer::alive ? numbered(path, getpid()) : path;
+}
+
+// A job that died and was started again must not overwrite what tells why: the last one of that kind stays as
+// run.1.wpr.
+void keep_the_dead(const std::string& path) noexcept try {
+  if (writer_of(path) == Writer::died) std::rename(path.c_str(), numbered(path, 1).c_str());
+} catch (const std::bad_alloc&) {
 }
 
 void close_at_exit() {
@@ -57,7 +64,7 @@ void in_child() {
   Process& p = process();
   Recording* const r = current.exchange(nullptr);
   if (r && r->options.children)
-    p.due = std::make_unique<Due>(Due{with_pid(r->path), r->options, r->pid});
+    p.due = std::make_unique<Due>(Due{numbered(r->path, getpid()), r->options, r->pid});
   else if (r)
     end(End::none);
   p.mutex.unlock();
@@ -71,6 +78,7 @@ void prepare(Process& p) {
 
 void open(Process& p, const Due& due) {
   prepare(p);
+  keep_the_dead(due.path);
   p.all.push_back(new Recording(due.path, due.options, due.parent));
   begin(p.all.back());
 }

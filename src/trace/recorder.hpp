@@ -43,9 +43,11 @@ class KnownFacts {
   // Thread `number`; 0 and numbers beyond a byte: nothing is kept.
   void begin(std::uint32_t number) noexcept { mark_ = number <= 255 ? static_cast<std::uint8_t>(number) : 0; }
   // As an operand: what is known of it, or a look.
-  void recall(const Tensor& t, FactWords& to) noexcept {
-    if (!t.defined() || !mark_) return describe(t, to);
+  [[gnu::always_inline]] void recall(const Tensor& t, FactWords& to) noexcept {
+    if (!t.defined() || !mark_) return describe_any(t, to);
     detail::Node& n = *t.node();
+    if (n.borrowed) [[unlikely]]
+      return look_at_lent_memory(t, to);
     Entry& e = at(n);
     if (e.node == &n && std::atomic_ref(n.seen).load(std::memory_order_relaxed) == mark_) [[likely]] {
       to = e.facts;
@@ -54,10 +56,12 @@ class KnownFacts {
     }
     see(t, to);
   }
-  // As a result: a look.
-  void see(const Tensor& t, FactWords& to) noexcept {
+  // As a result: a look. Where memory of others was only shown, not even that: it may be gone.
+  [[gnu::noinline]] void see(const Tensor& t, FactWords& to, bool shown = false) noexcept {
+    if (t.defined() && t.node()->borrowed) [[unlikely]]
+      return shown ? describe_unseen(t, to) : look_at_lent_memory(t, to);
     describe(t, to);
-    if (!t.defined() || !mark_ || t.node()->borrowed) return;
+    if (!t.defined() || !mark_) return;
     detail::Node& n = *t.node();
     at(n) = {&n, to};
     std::atomic_ref(n.seen).store(mark_, std::memory_order_relaxed);

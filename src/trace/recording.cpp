@@ -9,7 +9,9 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
+#include <thread>
 
+#include "base/fence.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
 #include "simd/ticks.hpp"
@@ -62,7 +64,7 @@ void describe_process(Header& h, std::uint64_t parent) {
 }  // namespace
 
 Recording::Recording(const std::string& its_path, const RecordOptions& its_options, std::uint64_t parent)
-    : path(its_path), options(its_options) {
+    : path(its_path), options(its_options), alone_(can_fence_others()) {
   const auto records =
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(options.records, 64, 1 << 26)));
   Header h{};
@@ -145,9 +147,17 @@ std::uint16_t Recording::append(std::string_view text) noexcept {
   return head.id;
 }
 
+// From now on numbers are taken by locking the word: after the thread that was alone has taken the one it is at.
+void Recording::share() noexcept {
+  if (!alone_.exchange(false)) return;
+  fence_others();
+  while (counting_.load(std::memory_order_acquire)) std::this_thread::yield();
+}
+
 // A free row, or that of the thread that ended first.
 ThreadRow* Recording::enter_thread(std::uint16_t& number) noexcept {
   const std::lock_guard lock(threads_mutex_);
+  if (thread_count_ == 1) share();
   number = static_cast<std::uint16_t>(std::min<std::uint32_t>(++thread_count_, 0xFFFF));
   set(live->threads, thread_count_);
   ThreadRow* found = nullptr;

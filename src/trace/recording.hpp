@@ -60,6 +60,19 @@ class Recording {
 
   // The index of a text in the string area; kNoName when that is full. Slow: callers remember it.
   std::uint16_t intern(std::string_view text) noexcept;
+  // The number of the next record. One thread alone counts without locking the word.
+  std::uint64_t next_sequence() noexcept {
+    if (alone_.load(std::memory_order_relaxed)) {
+      counting_.store(true, std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      const bool still = alone_.load(std::memory_order_relaxed);
+      const std::uint64_t next = get(live->head) + 1;
+      if (still) set(live->head, next);
+      counting_.store(false, std::memory_order_release);
+      if (still) return next;
+    }
+    return word(live->head).fetch_add(1, std::memory_order_relaxed) + 1;
+  }
   // A row of the table of threads, its number in `number`; null when all are taken by living threads.
   ThreadRow* enter_thread(std::uint16_t& number) noexcept;
   // Says how it ended and lets go of the file. What is written later goes nowhere.
@@ -68,7 +81,10 @@ class Recording {
  private:
   void reserve();
   std::uint16_t append(std::string_view text) noexcept;
+  void share() noexcept;
 
+  std::atomic<bool> alone_;            // one thread has entered
+  std::atomic<bool> counting_{false};  // it takes a number
   char* base_ = nullptr;
   char* strings_ = nullptr;
   std::uint64_t bytes_ = 0;
@@ -83,7 +99,9 @@ std::uint64_t born(std::uint64_t pid) noexcept;
 // Of /proc/vmstat: how often the kernel ended a process for want of memory; ~0 if it does not say.
 std::uint64_t oom_kills() noexcept;
 std::string boot_id();
-// Is this a recording into which a process of this machine writes now?
-bool is_live(const std::string& path) noexcept;
+// Who wrote a recording: a process of this machine that lives, one that died without closing it, or nobody that
+// matters (it was closed, or is no recording).
+enum class Writer : std::uint8_t { none, alive, died };
+Writer writer_of(const std::string& path) noexcept;
 
 }  // namespace wp::trace

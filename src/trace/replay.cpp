@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <set>
 #include <unordered_map>
@@ -21,7 +22,7 @@ using trace::Wide;
 constexpr double kWorthTelling = 0.5;  // digits
 
 struct Distance {
-  double relative = 0;  // ‖y − exact‖/‖exact‖
+  double relative = 0;  // ‖y − exact‖/‖exact‖; not finite where y is not and the exact result is
   std::int64_t worst = 0;
 };
 // How far a recorded tensor is from what it should be.
@@ -37,7 +38,7 @@ Distance error_of(const Tensor& t, const Wide& exact) {
     const double v = exact.hi[static_cast<std::size_t>(e)] / scale;
     off += d * d;
     size += v * v;
-    if (std::fabs(d) > most) {
+    if (!(std::fabs(d) <= most) && std::isfinite(most)) {  // the first that is not finite, or the largest
       most = std::fabs(d);
       out.worst = e;
     }
@@ -93,11 +94,16 @@ class Again {
 
   void one(const Kept& k) {
     std::vector<const Wide*> in;
+    std::deque<Wide> read;  // of memory of others, at that time
     double before = 0;
-    for (const Tensor& t : k.in) {
+    for (std::size_t i = 0; i < k.in.size(); ++i) {
+      const Tensor& t = k.in[i];
       const bool real = t.defined() && is(t.dtype(), kinds::real_floating);
-      in.push_back(real ? &known(t).value : nullptr);
-      if (real) before = std::fmax(before, known(t).error);
+      const bool copied = real && &k.read(i) != &t && !known_.contains(t.node());
+      in.push_back(copied ? &read.emplace_back(k.read(i)) : real ? &known(t).value : nullptr);
+      if (real && !copied) before = std::fmax(before, known(t).error);
+      if (real && k.changed(i))
+        out_.missing += say(out_.missing.empty() ? "" : " ", k.changed_words(i), ": it was replayed as it is now.");
     }
     if (k.op->notes == Notes::gives) return;  // what it creates is what was meant
     std::optional<Wide> exact;
@@ -108,7 +114,8 @@ class Again {
     const Distance e = error_of(k.out[0], *exact);
     const double u = finfo(k.out[0].dtype()).eps / 2,
                  digits = std::log10(std::fmax(e.relative, u) / std::fmax(before, u));
-    if (digits >= kWorthTelling) {
+    const bool overflowed = !std::isfinite(e.relative) && std::isfinite(before);
+    if (overflowed || (std::isfinite(digits) && digits >= kWorthTelling)) {
       LostDigits l;
       l.op = k.name();
       l.scope = k.scope ? k.scope->path : "";
@@ -120,7 +127,7 @@ class Again {
       l.element = unravel(e.worst, k.out[0].shape());
       l.value = text_at(k.out[0], e.worst);
       l.exact = say(exact->hi[static_cast<std::size_t>(e.worst)]);
-      out_.calls.push_back(std::move(l));
+      (overflowed ? out_.overflowed : out_.calls).push_back(std::move(l));
     }
     known_.insert_or_assign(k.out[0].node(), Known{std::move(*exact), e.relative});
   }
@@ -148,32 +155,50 @@ Replay replay(const ReplayOptions& options, std::source_location where) {
   return Again(calls, wide).run();
 }
 
+namespace {
+
+std::string line_of(const LostDigits& l) {
+  std::string out = l.op;
+  if (!l.element.empty()) out += say(l.element);
+  out += say(": ", l.value, " instead of ", l.exact);
+  if (l.place.known()) out += ", at " + l.place.text();
+  if (!l.scope.empty()) out += ", scope " + l.scope;
+  return out;
+}
+
+std::string json_number(double v) {
+  return std::isfinite(v) ? say(v) : json_quote(say(v));
+}
+
+std::string json_of(const std::vector<LostDigits>& calls) {
+  std::string out = "[";
+  for (const LostDigits& l : calls) {
+    out += say(&l == calls.data() ? "" : ", ", "{\"op\": ", json_quote(l.op), ", \"digits\": ", json_number(l.digits),
+               ", \"error\": ", json_number(l.error), ", \"operand_error\": ", json_number(l.operand_error),
+               ", \"element\": ", l.element, ", \"value\": ", json_quote(l.value),
+               ", \"exact\": ", json_quote(l.exact), ", \"scope\": ", json_quote(l.scope));
+    if (l.place.known()) out += say(", \"file\": ", json_quote(l.place.file), ", \"line\": ", l.place.line);
+    out += "}";
+  }
+  return out + "]";
+}
+
+}  // namespace
+
 std::string Replay::text() const {
   std::string out = say(plural(replayed, "call"), " ran again in higher precision");
-  if (calls.empty()) return out + "; none lost half a digit.";
-  out += ". Digits lost:";
-  for (const LostDigits& l : calls) {
-    out += say("\n  ", std::round(l.digits * 10) / 10, "  ", l.op);
-    if (!l.element.empty()) out += say(l.element);
-    out += say(": ", l.value, " instead of ", l.exact);
-    if (l.place.known()) out += ", at " + l.place.text();
-    if (!l.scope.empty()) out += ", scope " + l.scope;
-  }
+  out += calls.empty() ? "; none lost half a digit." : ". Digits lost:";
+  for (const LostDigits& l : calls) out += say("\n  ", std::round(l.digits * 10) / 10, "  ", line_of(l));
+  if (!overflowed.empty()) out += "\nNot finite, though the exact result is:";
+  for (const LostDigits& l : overflowed) out += "\n  " + line_of(l);
+  if (!missing.empty()) out += "\n" + missing;
   return out;
 }
 
 std::string Replay::json() const {
-  std::string out = say("{\"schema_version\": 1, \"replayed\": ", replayed, ", \"calls\": [");
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const LostDigits& l = calls[i];
-    out += say(i ? ", " : "", "{\"op\": ", json_quote(l.op), ", \"digits\": ", l.digits, ", \"error\": ", l.error,
-               ", \"operand_error\": ", l.operand_error, ", \"element\": ", l.element,
-               ", \"value\": ", json_quote(l.value), ", \"exact\": ", json_quote(l.exact),
-               ", \"scope\": ", json_quote(l.scope));
-    if (l.place.known()) out += say(", \"file\": ", json_quote(l.place.file), ", \"line\": ", l.place.line);
-    out += "}";
-  }
-  return out + say("], \"plain\": ", json_list(plain), "}");
+  return say("{\"schema_version\": 1, \"replayed\": ", replayed, ", \"calls\": ", json_of(calls),
+             ", \"overflowed\": ", json_of(overflowed), ", \"plain\": ", json_list(plain),
+             ", \"missing\": ", json_quote(missing), "}");
 }
 
 }  // namespace wp

@@ -157,7 +157,7 @@ std::vector<ReportPart> report_parts(const Examined& p, std::size_t last) {
     std::string words;
     for (std::size_t i = 0; i < p.stack.size() && i < 40; ++i) words += say("#", i, ' ', p.stack[i].text(), '\n');
     if (p.stack.size() > 40) words += say("… ", p.stack.size() - 40, " more frames\n");
-    for (const std::string& remark : p.remarks) words += remark + '\n';
+    words += lines_of(p.remarks);
     parts.push_back({"The stack", words});
   }
   if (const std::string words = step_words(p); !words.empty()) parts.push_back({"Steps", words});
@@ -166,25 +166,33 @@ std::vector<ReportPart> report_parts(const Examined& p, std::size_t last) {
   for (const ThreadFact& t : f.threads) threads += thread_words(p, t, last);
   if (!threads.empty()) parts.push_back({"The last calls", threads});
   if (!f.missing.empty() || f.torn > 0) {
-    std::string words;
-    for (const std::string& m : f.missing) words += m + '\n';
+    std::string words = lines_of(f.missing);
     if (f.torn > 0)
       words += say(f.torn, f.torn == 1 ? " record was" : " records were", " being written, or damaged.\n");
-    parts.push_back({"What is missing", words});
+    parts.push_back({kMissing, words});
   }
   return parts;
 }
 
+std::string lines_of(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& w : words) out += w + '\n';
+  return out;
+}
+
+std::string part_text(const ReportPart& part) {
+  std::string out = part.heading + '\n';
+  for (std::size_t at = 0; at < part.words.size();) {
+    const std::size_t end = std::min(part.words.find('\n', at), part.words.size());
+    out += say("  ", part.words.substr(at, end - at), '\n');
+    at = end + 1;
+  }
+  return out;
+}
+
 std::string report_text(const Examined& p, std::size_t last) {
   std::string out = say(p.flight.path, '\n');
-  for (const ReportPart& part : report_parts(p, last)) {
-    out += say('\n', part.heading, '\n');
-    for (std::size_t at = 0; at < part.words.size();) {
-      const std::size_t end = std::min(part.words.find('\n', at), part.words.size());
-      out += say("  ", part.words.substr(at, end - at), '\n');
-      at = end + 1;
-    }
-  }
+  for (const ReportPart& part : report_parts(p, last)) out += '\n' + part_text(part);
   return out;
 }
 

@@ -34,5 +34,8 @@ struct ReportPart {
   std::string heading, words;
 };
 std::vector<ReportPart> report_parts(const Examined& p, std::size_t last);
+inline constexpr const char* kMissing = "What is missing";
+std::string lines_of(const std::vector<std::string>& words);  // each on a line
+std::string part_text(const ReportPart& part);
 
 }  // namespace wp::trace

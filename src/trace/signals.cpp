@@ -25,7 +25,8 @@ struct sigaction before[kCount];
 bool installed = false;
 std::terminate_handler terminate_before = nullptr;
 
-std::atomic<pid_t> writer{0};      // the thread that tells its end
+std::atomic<pid_t> writer{0};      // the thread that tells its end, or told it and hands over
+std::atomic<bool> telling{false};  // it is not done yet
 std::atomic<bool> guarded{false};  // it does something that may fault
 sigjmp_buf way_out;
 
@@ -132,22 +133,31 @@ void hand_over(int signal, siginfo_t* info, void* context) noexcept {
   if (!fault) syscall(SYS_tgkill, getpid(), thread_id(), signal);
 }
 
+// Whether this thread is to tell its end. A thread that finds another telling lets it finish before the process goes.
+// Who went on after it told (its handler jumped out of the signal) is telling no more.
+bool take_turn(pid_t me) noexcept {
+  pid_t other = 0;
+  if (writer.compare_exchange_strong(other, me)) return true;
+  if (other == me) return !telling.load();
+  for (int i = 0; i < 1000 && writer.load() == other; ++i) {
+    const timespec pause{0, 1000000};
+    nanosleep(&pause, nullptr);
+  }
+  return !telling.load() && writer.compare_exchange_strong(other, me);
+}
+
 void on_signal(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   const pid_t me = thread_id();
-  pid_t other = 0;
   if (guarded.load() && writer.load() == me) siglongjmp(way_out, 1);
   Recording* const r = current.load(std::memory_order_acquire);
-  if (r && writer.compare_exchange_strong(other, me)) {
+  if (r && take_turn(me)) {
+    telling = true;
     write_crash(*r, signal, *info, context);
+    telling = false;
     hand_over(signal, info, context);
     writer = 0;
   } else {
-    // Another thread is telling its end: let it finish before the process goes.
-    for (int i = 0; r && other != me && writer.load() != 0 && i < 1000; ++i) {
-      const timespec pause{0, 1000000};
-      nanosleep(&pause, nullptr);
-    }
     hand_over(signal, info, context);
   }
   errno = saved;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "trace/recording.hpp"
 
@@ -45,20 +46,38 @@ std::string boot_id() {
   return id;
 }
 
-bool is_live(const std::string& path) noexcept try {
+namespace {
+
+struct FirstPage {
+  Header header;
+  Live live;
+};
+// None: it is not a recording.
+std::optional<FirstPage> first_page(const std::string& path) noexcept {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return std::nullopt;
   alignas(8) char page[kPageBytes] = {};
   const ssize_t n = pread(fd, page, sizeof page, 0);
   close(fd);
-  Header h;
-  Live l;
-  std::memcpy(&h, page, sizeof h);
-  std::memcpy(&l, page + kLiveOffset, sizeof l);
-  return n == static_cast<ssize_t>(sizeof page) && std::memcmp(h.magic, kMagic, sizeof kMagic) == 0 && l.end == 0 &&
-         h.born != 0 && std::string(h.boot, strnlen(h.boot, sizeof h.boot)) == boot_id() && born(h.pid) == h.born;
+  FirstPage p;
+  std::memcpy(&p.header, page, sizeof p.header);
+  std::memcpy(&p.live, page + kLiveOffset, sizeof p.live);
+  if (n != static_cast<ssize_t>(sizeof page) || std::memcmp(p.header.magic, kMagic, sizeof kMagic) != 0)
+    return std::nullopt;
+  return p;
+}
+
+}  // namespace
+
+Writer writer_of(const std::string& path) noexcept try {
+  const std::optional<FirstPage> p = first_page(path);
+  if (!p || p->live.end != static_cast<std::uint64_t>(End::none)) return Writer::none;
+  const Header& h = p->header;
+  const bool lives =
+      h.born != 0 && std::string(h.boot, strnlen(h.boot, sizeof h.boot)) == boot_id() && born(h.pid) == h.born;
+  return lives ? Writer::alive : Writer::died;
 } catch (const std::bad_alloc&) {
-  return false;
+  return Writer::none;
 }
 
 }  // namespace wp::trace

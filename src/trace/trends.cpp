@@ -64,7 +64,9 @@ void Trends::tell(bool& told, std::string_view code, std::string_view name, std:
 }
 
 // Gradients that grow by a constant factor per step, and weights that grow with them, end in overflow: a loss squares
-// them, so half of the exponents is there. Steep growth is believed after half a window.
+// them, so half of the exponents is there. Steep growth is believed after half a window. Many runs that go well begin
+// like that (small first weights, a saddle that is left): weights must have grown beyond 4, and beyond 4 times their
+// first size.
 void Trends::judge_growth(std::string_view name, Series& s, DType dtype) {
   struct Rule {
     int steps;
@@ -77,6 +79,7 @@ void Trends::judge_growth(std::string_view name, Series& s, DType dtype) {
       return std::all_of(v.end() - r.steps, v.end(), [](double x) { return std::isfinite(x); });
     };
     if (!usable(s.gradient) || !usable(s.weight)) return;
+    if (s.weight.back() < std::max(s.weight.front(), 0.0) + 2) return;
     const Fit g = fit(s.gradient, n), w = fit(s.weight, n);
     const double room = std::log2(finfo(dtype).max) / 2 - std::max(s.gradient.back(), s.weight.back());
     const double steps = std::max(room, 0.0) / g.slope;
@@ -136,12 +139,12 @@ std::vector<double> Trends::gradient_norms(std::string_view name) const {
   return at == series_.end() ? std::vector<double>() : at->second.gradient;
 }
 
-void GradientGuard::refuse(const Error& why, Place place) {
+void GradientGuard::refuse(const Error& why, std::string_view what, Place place) {
   ++refused_;
   Finding f = why.finding();
   f.code = "WP-TRD-005";
   f.severity = Severity::warning;
-  f.message = say("an update was refused, the weights are as they were. ", blame(why).text());
+  f.message = say(what, ' ', blame(why).text());
   f.operands.clear();
   f.advice = "Look at the source; the run goes on without this step.";
   f.place = place;
@@ -155,17 +158,29 @@ bool GradientGuard::accepts(const std::vector<Tensor>& gradients, std::source_lo
       if (g.defined()) escape(g, "gradient", Counts::made_and_given, where);
     return true;
   } catch (const NonFiniteError& e) {
-    refuse(e, where);
+    refuse(e, "an update was refused.", where);
     return false;
   }
 }
 
 bool GradientGuard::attempt(const std::function<void()>& step, std::source_location where) {
+  return attempt(step, {}, where);
+}
+
+bool GradientGuard::attempt(const std::function<void()>& step, const std::vector<Tensor*>& weights,
+                            std::source_location where) {
+  std::vector<Tensor> before;
+  for (const Tensor* const w : weights) before.push_back(*w);
   try {
+    const checks strict(context().level == CheckLevel::raise ? CheckLevel::raise : CheckLevel::escape);
     step();
+    for (const Tensor* const w : weights)
+      if (w->defined()) escape(*w, "weight", Counts::made_and_given, where);
     return true;
   } catch (const NonFiniteError& e) {
-    refuse(e, where);
+    for (std::size_t i = 0; i < weights.size(); ++i) *weights[i] = before[i];
+    refuse(e, weights.empty() ? "an update was refused." : "an update was refused, the weights are as they were.",
+           where);
     return false;
   }
 }

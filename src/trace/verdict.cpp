@@ -47,7 +47,7 @@ bool is_stack_overflow(const CrashFact& c) noexcept {
 }
 
 Surroundings look_around(const Flight& f) {
-  return {is_live(f.path), !f.boot.empty() && f.boot == boot_id(), oom_kills()};
+  return {writer_of(f.path) == Writer::alive, !f.boot.empty() && f.boot == boot_id(), oom_kills()};
 }
 
 Verdict judge(const Flight& f, const Surroundings& here) {

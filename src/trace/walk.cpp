@@ -32,8 +32,9 @@ BlameLink link(const std::string& op, const Tensor& t, std::int64_t element) {
   return l;
 }
 
-BlameLink link(const Kept& k, std::size_t output, std::int64_t element) {
+BlameLink link(const Kept& k, std::size_t output, std::int64_t element, std::string value) {
   BlameLink l = link(k.name(), k.out[output], element);
+  l.value = std::move(value);
   l.scope = k.scope ? k.scope->path : "";
   l.place = k.place;
   l.step = k.step;
@@ -43,6 +44,18 @@ BlameLink link(const Kept& k, std::size_t output, std::int64_t element) {
 void take_over(const Finding& f, Blame& b) {
   b.operands = f.operands;
   b.advice = f.advice;
+}
+
+void miss(Blame& b, const std::string& what) {
+  b.missing += (b.missing.empty() ? "" : " ") + what;
+}
+void say_changed(const Kept& k, std::size_t input, std::string_view shown, Blame& b) {
+  miss(b, say(k.changed_words(input), ": ", shown));
+}
+
+bool same_value(complex128 a, complex128 b) noexcept {
+  const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+  return same(a.real(), b.real()) && same(a.imag(), b.imag());
 }
 
 }  // namespace
@@ -63,12 +76,12 @@ std::optional<Walk::Made> Walk::maker(const Tensor& x, std::size_t limit) const 
   return std::nullopt;
 }
 
-void Walk::came_in(const Tensor& x, std::int64_t element, Blame& b) const {
-  b.value = text_at(x, element);
+void Walk::came_in(const Tensor& x, std::int64_t element, const Seen& seen, Blame& b) const {
+  b.value = text_at(*seen.tensor, seen.element);
   b.entry = unravel(element, x.shape());
   const std::shared_ptr<const Label> label = label_of(x);
   const Note* const note = x.node()->note.get();
-  const Origin* const origin = note ? note->of(element, nonfinite_at(x, element)) : nullptr;
+  const Origin* const origin = note ? note->of(element, nonfinite_at(*seen.tensor, seen.element)) : nullptr;
   if (label) b.name = label->name;
   if (origin) {  // an op made it, outside of the window
     const Finding& f = origin->finding;
@@ -82,7 +95,7 @@ void Walk::came_in(const Tensor& x, std::int64_t element, Blame& b) const {
     l.place = f.place;
     l.step = f.step;
     if (window_ && !b.chain.empty())
-      b.missing = say("Calls between ", b.chain.back().op, " and ", f.op, " are not in the window.");
+      miss(b, say("Calls between ", b.chain.back().op, " and ", f.op, " are not in the window."));
     b.chain.push_back(l);
     b.source = Blame::Source::op;
     b.value = origin->value;
@@ -95,10 +108,10 @@ void Walk::came_in(const Tensor& x, std::int64_t element, Blame& b) const {
     b.source = let_go_ == 0 || label ? Blame::Source::given : Blame::Source::unknown;
   }
   if (!window_)
-    b.missing = "No calls were kept: make a wp::Trace before them to see the whole way.";
+    miss(b, "No calls were kept: make a wp::Trace before them to see the whole way.");
   else if (let_go_ > 0 && b.source != Blame::Source::data && !label)
-    b.missing += say(b.missing.empty() ? "" : " ", "The window has let go of ", let_go_,
-                     " calls; keep more with Trace({.calls = …, .bytes = …, .steps = …}).");
+    miss(b, say("The window has let go of ", let_go_,
+                " calls; keep more with Trace({.calls = …, .bytes = …, .steps = …})."));
 }
 
 const Call& Walk::recalled(std::size_t call) {
@@ -116,40 +129,58 @@ void Walk::made_here(const Made& m, std::int64_t element, Blame& b) {
   rest_on(m, element, b);
 }
 
-Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) {
+Walk::Operands Walk::operands(const Call& c, std::size_t output, std::int64_t element) {
+  Operands all;
+  double most = -1;
+  each_operand(c, output, element, true, [&](std::size_t i, std::int64_t e) {
+    const Tensor& operand = c.in[i];
+    if (all.count++ == 0) all.first = {i, e};
+    if (all.nans.element < 0 && nan_at(operand, e))
+      all.nans = {i, e};
+    else if (all.infs.element < 0 && nonfinite_at(operand, e))
+      all.infs = {i, e};
+    if (const double v = std::abs(value_at(operand, e)); v > most) {
+      most = v;
+      all.largest = {i, e};
+    }
+  });
+  return all;
+}
+
+Blame Walk::back(const Tensor& x, std::int64_t element, Seen seen, std::size_t limit) {
   Blame b;
   const Tensor* at = &x;
   for (;;) {
     const std::optional<Made> m = maker(*at, limit);
     if (!m) {
-      came_in(*at, element, b);
+      came_in(*at, element, seen, b);
       return b;
     }
     const Kept& k = calls_[m->call];
     limit = m->call;
-    b.chain.push_back(link(k, m->output, element));
+    b.chain.push_back(link(k, m->output, element, text_at(*seen.tensor, seen.element)));
     const Call& again = recalled(m->call);
-    const Tensor& y = k.out[m->output];
-    const bool nan = nan_at(y, element), bad = nonfinite_at(y, element);
-    Operand nans, infs, largest;
-    double most = -1;
-    each_operand(again, m->output, element, true, [&](std::size_t i, std::int64_t e) {
-      const Tensor& operand = again.in[i];
-      if (nans.element < 0 && nan_at(operand, e))
-        nans = {i, e};
-      else if (infs.element < 0 && nonfinite_at(operand, e))
-        infs = {i, e};
-      if (const double v = std::abs(value_at(operand, e)); v > most) {
-        most = v;
-        largest = {i, e};
-      }
-    });
-    Operand next = !bad ? largest : nan ? nans : infs.element >= 0 ? infs : nans;
-    if (bad && next.element < 0 && nan && infs.element >= 0) {
+    const bool nan = nan_at(*seen.tensor, seen.element), bad = nonfinite_at(*seen.tensor, seen.element);
+    const Operands from = operands(again, m->output, element);
+    // A call that only showed or moved what was lent: what its reader saw is what was there.
+    const Kept::Lent* const lent = from.count == 1 ? k.lent_as(from.first.input) : nullptr;
+    if (lent && !lent->sum && !lent->copy.defined()) {
+      at = &k.in[from.first.input];
+      element = from.first.element;
+      if (!same_value(value_at(*seen.tensor, seen.element), value_at(*at, element)))
+        say_changed(k, from.first.input, "what was read of it then is shown.", b);
+      continue;
+    }
+    for (std::size_t i = 0; i < k.in.size(); ++i)
+      if (k.changed(i)) say_changed(k, i, "what it holds now is shown.", b);
+    const Operand next = !bad ? from.largest : nan ? from.nans : from.infs.element >= 0 ? from.infs : from.nans;
+    if (bad && next.element < 0 && nan && from.infs.element >= 0) {
       // Inf − Inf: the source is the call that made the Inf, unless it was given.
-      Blame of_inf = back(again.in[infs.input], infs.element, limit);
+      const Operand inf = from.infs;
+      Blame of_inf = back(k.in[inf.input], inf.element, {&k.read(inf.input), inf.element}, limit);
       if (of_inf.source == Blame::Source::op) {
         of_inf.chain.insert(of_inf.chain.begin(), b.chain.begin(), b.chain.end());
+        if (of_inf.missing.empty()) of_inf.missing = b.missing;
         return of_inf;
       }
     }
@@ -157,11 +188,12 @@ Blame Walk::back(const Tensor& x, std::int64_t element, std::size_t limit) {
       if (bad)
         made_here(*m, element, b);
       else
-        came_in(y, element, b);
+        came_in(k.out[m->output], element, seen, b);
       return b;
     }
     at = &k.in[next.input];
     element = next.element;
+    seen = {&k.read(next.input), element};
   }
 }
 
@@ -199,7 +231,7 @@ void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) {
 }
 
 Blame Walk::from(const Tensor& x, std::int64_t element) {
-  Blame b = back(x, element, calls_.size());
+  Blame b = back(x, element, {&x, element}, calls_.size());
   b.asked = link("", x, element);
   for (const Kept& k : calls_)
     for (const Tensor& t : k.out) b.spread += next_nonfinite(t, 0) >= 0;

@@ -19,10 +19,21 @@ class Walk {
     std::size_t input = 0;
     std::int64_t element = -1;
   };
+  // What a call read: memory of others may hold something else by now.
+  struct Seen {
+    const Tensor* tensor;
+    std::int64_t element;
+  };
+  // What may have handed the value on: the only operand, the first NaN, the first Inf, the largest.
+  struct Operands {
+    std::size_t count = 0;
+    Operand first, nans, infs, largest;
+  };
+  static Operands operands(const Call& c, std::size_t output, std::int64_t element);
   // The last call before `limit` that made the tensor.
   std::optional<Made> maker(const Tensor& x, std::size_t limit) const;
-  Blame back(const Tensor& x, std::int64_t element, std::size_t limit);
-  void came_in(const Tensor& x, std::int64_t element, Blame& b) const;
+  Blame back(const Tensor& x, std::int64_t element, Seen seen, std::size_t limit);
+  void came_in(const Tensor& x, std::int64_t element, const Seen& seen, Blame& b) const;
   void made_here(const Made& m, std::int64_t element, Blame& b);
   // Rows of labelled data that the operands of an element rest on.
   void rest_on(const Made& m, std::int64_t element, Blame& b);

@@ -83,21 +83,36 @@ struct Sum {
   Quad value() const noexcept { return static_cast<Quad>(s) + e; }
 };
 
-// Products of matrices [m, k]·[k, n]; batches and vectors are left to f64.
-std::optional<Wide> product(const Wide& a, const Wide& b, const Dims& shape) {
-  if (a.shape.size() != 2 || b.shape.size() != 2) return std::nullopt;
-  const std::int64_t m = a.shape[0], k = a.shape[1], n = b.shape[1];
-  Wide out(shape);
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      Sum sum;
-      for (std::int64_t p = 0; p < k; ++p) {
-        const auto l = static_cast<std::size_t>(i * k + p), r = static_cast<std::size_t>(p * n + j);
-        sum.add_product(a.hi[l], b.hi[r]);
-        sum.e += a.hi[l] * b.lo[r] + a.lo[l] * b.hi[r];
-      }
-      out.set(i * n + j, sum.value());
+// Products of matrices [.., m, k]·[.., k, n]; a vector is a row on the left, a column on the right.
+Wide product(const Wide& a, const Wide& b, const Dims& shape) {
+  const bool row = a.shape.size() == 1, column = b.shape.size() == 1;
+  const std::int64_t k = a.shape.back(), m = row ? 1 : a.shape[a.shape.size() - 2], n = column ? 1 : b.shape.back();
+  const std::size_t batch = shape.size() - !row - !column;
+  // The matrix of an operand that the batch member takes: axes of length 1 are used again.
+  const auto member = [&](std::int64_t of, const Dims& its) {
+    std::int64_t at = 0, stride = 1;
+    for (std::size_t d = 0; d < batch; ++d) {
+      const std::int64_t length = shape[batch - 1 - d], here = of % length;
+      of /= length;
+      if (d + 2 >= its.size()) continue;
+      const std::int64_t own = its[its.size() - 3 - d];
+      at += own == 1 ? 0 : here * stride;
+      stride *= own;
     }
+    return at;
+  };
+  Wide out(shape);
+  for (std::int64_t e = 0; e < out.size(); ++e) {
+    const std::int64_t of = e / (m * n), i = e / n % m, j = e % n;
+    const std::int64_t left = member(of, a.shape) * m * k + i * k, right = member(of, b.shape) * k * n + j;
+    Sum sum;
+    for (std::int64_t p = 0; p < k; ++p) {
+      const auto l = static_cast<std::size_t>(left + p), r = static_cast<std::size_t>(right + p * n);
+      sum.add_product(a.hi[l], b.hi[r]);
+      sum.e += a.hi[l] * b.lo[r] + a.lo[l] * b.hi[r];
+    }
+    out.set(e, sum.value());
+  }
   return out;
 }
 

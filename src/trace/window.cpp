@@ -1,8 +1,12 @@
 #include "trace/window.hpp"
 
-#include <algorithm>
+#include <pthread.h>
 
-#include "base/busy.hpp"
+#include <algorithm>
+#include <mutex>
+
+#include "autodiff/lent.hpp"
+#include "base/text.hpp"
 
 namespace wp {
 namespace trace {
@@ -10,23 +14,72 @@ namespace {
 
 std::atomic<Window*> innermost_window = nullptr;
 
+std::mutex& windows_mutex() {  // which windows there are
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+
+// How much more than its limit a window may hold of what others hold too.
+constexpr std::size_t kShared = 16;
+
+// The result shows the operand's memory, or has copies of all that was read of it.
+bool stands_for(const Call& c, const Tensor& operand) noexcept {
+  if (c.op.notes != Notes::moves || c.out.empty()) return false;
+  const Tensor& y = c.out[0];
+  return y.node()->borrowed || (y.dtype() == operand.dtype() && y.nbytes() < operand.nbytes());
+}
+
 }  // namespace
 
-Kept::Kept(const Call& c)
-    : op(&c.op),
-      rule(context().rule ? context().rule->op : nullptr),
-      place(c.place()),
-      scope(context().scope),
-      step(context().step),
-      attrs(c.attrs.begin(), c.attrs.end()) {
+std::vector<Kept::Lent> Kept::lent_to(const Call& c) {
+  std::vector<Lent> all;
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const Tensor& t = c.in[i];
+    if (!t.defined() || !autodiff::is_borrowed(t)) continue;
+    Lent l{i};
+    if (!stands_for(c, t)) {
+      if (t.nbytes() <= autodiff::kCopied)
+        l.copy = autodiff::contiguous_copy(t);
+      else
+        l.sum = autodiff::checksum(t);
+    }
+    all.push_back(std::move(l));
+  }
+  return all;
+}
+
+void Kept::keep(const Call& c, std::vector<Lent>&& its_lent) {
+  op = &c.op;
+  rule = context().rule ? context().rule->op : nullptr;
+  place = c.place();
+  scope = context().scope;
+  step = context().step;
+  in.clear();
+  out.clear();
+  attrs.assign(c.attrs.begin(), c.attrs.end());
+  lent = std::move(its_lent);
   for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
   for (const Tensor& t : c.out) out.push_back(t);
 }
 
-std::size_t Kept::bytes() const noexcept {
-  std::size_t sum = 0;
-  for (const Tensor& t : out) sum += t.node()->owner ? 0 : static_cast<std::size_t>(t.size()) * size_of(t.dtype());
-  return sum;
+const Kept::Lent* Kept::lent_as(std::size_t input) const noexcept {
+  for (const Lent& l : lent)
+    if (l.input == input) return &l;
+  return nullptr;
+}
+const Tensor& Kept::read(std::size_t input) const noexcept {
+  const Lent* const l = lent_as(input);
+  return l && l->copy.defined() ? l->copy : in[input];
+}
+bool Kept::changed(std::size_t input) const {
+  if (!in[input].defined()) return false;
+  if (const Lent* const l = lent_as(input)) return l->sum && autodiff::checksum(in[input]) != *l->sum;
+  return autodiff::changed_since_lent(in[input]);
+}
+
+std::string Kept::changed_words(std::size_t input) const {
+  const Tensor& t = in[input];
+  return say("Memory that was lent to ", name(), " (", t.dtype(), " ", t.shape(), ") was changed since");
 }
 
 std::string Kept::name() const {
@@ -36,7 +89,7 @@ std::string Kept::name() const {
 Recalled::Recalled(const Kept& k)
     : in_([&] {
         std::vector<const Tensor*> all;
-        for (const Tensor& t : k.in) all.push_back(&t);
+        for (std::size_t i = 0; i < k.in.size(); ++i) all.push_back(&k.read(i));
         return all;
       }()),
       call(*k.op, {in_.data(), in_.size()}, {k.attrs.data(), k.attrs.size()}, k.place) {
@@ -48,51 +101,77 @@ thread_local bool Aside::aside_ = false;
 void Window::after(const Call& c) noexcept {
   if (Aside::here()) return;
   try {
-    keep(Kept(c));
-  } catch (const std::bad_alloc&) {
+    keep(c);
+  } catch (const std::exception&) {  // no memory for it
     const Busy busy(busy_);
     ++let_go_;  // a call that is not kept is one that is missing
   }
 }
 
-void Ring::push(Kept&& k) {
+Kept& Ring::next() {
   if (count_ == slots_.size()) {
     std::rotate(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(first_), slots_.end());
     first_ = 0;
     slots_.resize(std::max<std::size_t>(2 * count_, 64));
   }
-  slots_[(first_ + count_) % slots_.size()] = std::move(k);
-  ++count_;
+  return slots_[(first_ + count_) & (slots_.size() - 1)];
 }
 
-Kept Ring::pop() noexcept {
-  Kept out = std::move(slots_[first_]);
-  first_ = (first_ + 1) % slots_.size();
+void Ring::pop() noexcept {
+  first_ = (first_ + 1) & (slots_.size() - 1);
   --count_;
-  return out;
 }
 
-bool Window::too_much(std::int64_t step) const noexcept {
-  if (calls_.size() <= 1) return false;
-  return calls_.size() > options_.calls || bytes_ > options_.bytes ||
-         (options_.steps > 0 && step >= 0 && calls_[0].step <= step - options_.steps);
+std::size_t Window::let_go_first(Gone& to) {
+  Kept& k = calls_.first();
+  std::size_t freed = 0;
+  k.each_tensor([&](const Tensor& t) { freed += held_.drop(t); });
+  for (Tensor& t : k.in) to.tensors.push_back(std::move(t));
+  for (Tensor& t : k.out) to.tensors.push_back(std::move(t));
+  for (Kept::Lent& l : k.lent) to.lent.push_back(std::move(l));
+  k.lent.clear();
+  for (Attr& a : k.attrs)
+    if (a.type() == AttrType::object) to.attrs.push_back(std::move(a));  // it may hold tensors too
+  k.attrs.clear();
+  calls_.pop();
+  ++let_go_;
+  return freed;
 }
 
-void Window::keep(Kept&& kept) {
-  const std::int64_t step = kept.step;
-  std::optional<Kept> old;  // tensors go after the lock: their memory may be somebody's to release
-  std::vector<Kept> older;
+bool Window::too_old(std::int64_t step) const noexcept {
+  return calls_.size() > 1 && (calls_.size() > options_.calls ||
+                               (options_.steps > 0 && step >= 0 && calls_[0].step <= step - options_.steps));
+}
+
+// Of memory that nobody else holds. Another window's tensors are not the program's: then all of it counts.
+std::size_t Window::own() const noexcept {
+  return attending.load(std::memory_order_relaxed) == 1 ? held_.own() : held_.bytes();
+}
+
+// What others hold costs nothing, until they let go of it, which nobody tells: it is looked at again when a sixteenth
+// of the limit has been added, or a quarter as many calls as there are tensors.
+void Window::keep_within_bytes(Gone& to) {
+  const bool looks = held_.bytes() >= look_at_bytes_ || kept_ >= look_at_call_;
+  if (held_.bytes() <= options_.bytes || !looks) return;
+  std::size_t mine = own();
+  while (calls_.size() > 1 && (mine > options_.bytes || held_.bytes() / kShared > options_.bytes))
+    mine -= std::min(mine, let_go_first(to));
+  look_at_bytes_ = held_.bytes() + options_.bytes / 16;
+  look_at_call_ = kept_ + held_.tensors() / 4;
+}
+
+void Window::keep(const Call& c) {
+  std::vector<Kept::Lent> lent = Kept::lent_to(c);
+  Gone gone;
   const Busy busy(busy_);
-  bytes_ += kept.bytes();
-  calls_.push(std::move(kept));
-  while (too_much(step)) {
-    bytes_ -= calls_[0].bytes();
-    if (old)
-      older.push_back(calls_.pop());
-    else
-      old.emplace(calls_.pop());
-    ++let_go_;
-  }
+  Kept& k = calls_.next();
+  k.keep(c, std::move(lent));
+  calls_.push();
+  k.each_tensor([&](const Tensor& t) { held_.add(t); });
+  ++kept_;
+  // One more goes than comes: a step that has become too old goes while the next one runs, not all at once.
+  for (int i = 0; i < 2 && too_old(k.step); ++i) let_go_first(gone);
+  keep_within_bytes(gone);
 }
 
 std::size_t Window::size() const {
@@ -101,7 +180,7 @@ std::size_t Window::size() const {
 }
 std::size_t Window::bytes() const {
   const Busy busy(busy_);
-  return bytes_;
+  return own();
 }
 std::size_t Window::let_go() const {
   const Busy busy(busy_);
@@ -111,7 +190,7 @@ void Window::clear() {
   Ring old;
   const Busy busy(busy_);
   std::swap(old, calls_);
-  bytes_ = 0;
+  held_.clear();
 }
 std::vector<Kept> Window::calls() const {
   const Busy busy(busy_);
@@ -123,14 +202,29 @@ Window* Window::innermost() noexcept {
   return innermost_window.load(std::memory_order_acquire);
 }
 
+// fork() waits until no thread is in a window, so that a child finds them whole.
+void Window::hold_all() noexcept {
+  windows_mutex().lock();
+  for (Window* w = innermost(); w; w = w->outer_) w->for_fork_.emplace(w->busy_);
+}
+void Window::free_all() noexcept {
+  for (Window* w = innermost(); w; w = w->outer_) w->for_fork_.reset();
+  windows_mutex().unlock();
+}
+[[gnu::constructor]] static void prepare_for_fork() {
+  pthread_atfork(Window::hold_all, Window::free_all, Window::free_all);
+}
+
 }  // namespace trace
 
 Trace::Trace(const TraceOptions& options) : window_(std::make_unique<trace::Window>(options)) {
-  window_->outer_ = trace::innermost_window.exchange(window_.get(), std::memory_order_acq_rel);
   attend(*window_);
+  const std::lock_guard lock(trace::windows_mutex());
+  window_->outer_ = trace::innermost_window.exchange(window_.get(), std::memory_order_acq_rel);
 }
 Trace::~Trace() {
   dismiss(*window_);
+  const std::lock_guard lock(trace::windows_mutex());
   trace::innermost_window.store(window_->outer_, std::memory_order_release);
 }
 std::size_t Trace::calls() const {

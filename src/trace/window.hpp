@@ -3,8 +3,10 @@
 #include <atomic>
 #include <optional>
 
+#include "base/busy.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/witness.hpp"
+#include "trace/holdings.hpp"
 #include "wellposed/blame.hpp"
 
 namespace wp::trace {
@@ -18,11 +20,28 @@ struct Kept {
   SmallVector<Tensor, 3> in;
   SmallVector<Tensor, 1> out;
   std::vector<Attr> attrs;
+  // An input in memory of others, which may write to it later: copied (small), summed up (large), or neither, where
+  // the result shows the same memory or holds all that was read of it.
+  struct Lent {
+    std::size_t input = 0;
+    Tensor copy = {};
+    std::optional<std::size_t> sum = std::nullopt;
+  };
+  std::vector<Lent> lent;
 
-  Kept() noexcept = default;
-  explicit Kept(const Call& c);
-  std::size_t bytes() const noexcept;
-  std::string name() const;  // "multiply in the derivative of tanh"
+  static std::vector<Lent> lent_to(const Call& c);
+  void keep(const Call& c, std::vector<Lent>&& its_lent);  // over what was here; memory is used again
+  const Lent* lent_as(std::size_t input) const noexcept;   // null: it is not lent
+  const Tensor& read(std::size_t input) const noexcept;    // as the call read it, if that is known
+  bool changed(std::size_t input) const;                   // since the call read it
+  std::string changed_words(std::size_t input) const;  // "Memory that was lent to exp (f64 [3]) was changed since"
+  std::string name() const;                            // "multiply in the derivative of tanh"
+  template <class F>
+  void each_tensor(const F& f) const {
+    for (const Tensor& t : in) f(t);
+    for (const Tensor& t : out) f(t);
+    for (const Lent& l : lent) f(l.copy);
+  }
 };
 
 // A kept call as the dispatch saw it, so that its flow can be asked.
@@ -58,12 +77,15 @@ class [[nodiscard]] Aside : Unseen, detail::Restore<&Context::level> {
 class Ring {
  public:
   std::size_t size() const noexcept { return count_; }
-  const Kept& operator[](std::size_t i) const noexcept { return slots_[(first_ + i) % slots_.size()]; }
-  void push(Kept&& k);
-  Kept pop() noexcept;
+  const Kept& operator[](std::size_t i) const noexcept { return slots_[(first_ + i) & (slots_.size() - 1)]; }
+  // The place behind the last; push() makes it the last.
+  Kept& next();
+  void push() noexcept { ++count_; }
+  Kept& first() noexcept { return slots_[first_]; }
+  void pop() noexcept;  // its tensors are gone already
 
  private:
-  std::vector<Kept> slots_;
+  std::vector<Kept> slots_;  // none, or a power of two
   std::size_t first_ = 0, count_ = 0;
 };
 
@@ -80,15 +102,29 @@ class Window : public Witness {
   std::vector<Kept> calls() const;
 
   static Window* innermost() noexcept;
+  static void hold_all() noexcept;
+  static void free_all() noexcept;
 
  private:
   friend class wp::Trace;
-  void keep(Kept&& kept);
-  bool too_much(std::int64_t step) const noexcept;
+  struct Gone {  // tensors go after the lock: their memory may be somebody's to release
+    SmallVector<Tensor, 16> tensors;
+    std::vector<Kept::Lent> lent;
+    std::vector<Attr> attrs;
+  };
+  void keep(const Call& c);
+  std::size_t let_go_first(Gone& to);  // gives the bytes that this frees
+  bool too_old(std::int64_t step) const noexcept;
+  std::size_t own() const noexcept;
+  void keep_within_bytes(Gone& to);
+
   TraceOptions options_;
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::optional<Busy> for_fork_;
   Ring calls_;
-  std::size_t bytes_ = 0, let_go_ = 0;
+  mutable Holdings held_;
+  std::size_t look_at_bytes_ = 0, look_at_call_ = 0;  // when it is looked again at who else holds what
+  std::size_t kept_ = 0, let_go_ = 0;
   Window* outer_ = nullptr;
 };
 

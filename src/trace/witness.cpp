@@ -20,9 +20,11 @@ namespace {
 [[gnu::tls_model("initial-exec")]] constinit thread_local Local* mine = nullptr;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool gone = false;  // ops may run while the thread ends
 
-// Reading the counter costs as much as all the rest: of small calls, every eighth does it.
-constexpr std::int64_t kQuick = 256;
+// Reading the counter costs as much as all the rest: of calls that take microseconds at most, every eighth does it.
 constexpr std::uint64_t kPerReading = 8;
+inline std::int64_t quick_elements(const Op& op) noexcept {
+  return op.loops || op.notes == Notes::moves ? 16384 : 256;  // one pass over the elements, or anything
+}
 
 // Ends this thread's row.
 struct Leave {
@@ -67,10 +69,11 @@ std::uint16_t remember(KnownName& at, const void* key, const void* other, std::u
 }
 
 // Puts words into the file and into a CRC; the second word, which holds the CRC, comes last.
+template <class Crc>
 class Put {
  public:
-  Put(void* to, std::uint64_t first, std::uint64_t second) noexcept
-      : start_(static_cast<std::uint64_t*>(to)), to_(start_ + 2), second_(second) {
+  Put(std::uint64_t* to, std::uint64_t first, std::uint64_t second) noexcept
+      : start_(to), to_(start_ + 2), second_(second) {
     word(*start_).store(first, std::memory_order_relaxed);
     crc_.add(first);
     crc_.add(second);
@@ -79,9 +82,13 @@ class Put {
     word(*to_++).store(w, std::memory_order_relaxed);
     crc_.add(w);
   }
-  void operator()(const FactWords* facts, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i)
+  // The last of `Most` has a place apart.
+  template <std::size_t Most>
+  void operator()(const FactWords (&facts)[Most], std::size_t count, std::uint64_t* last) noexcept {
+    for (std::size_t i = 0; i < std::min(count, Most); ++i) {
+      if (i == Most - 1) to_ = last;
       for (const std::uint64_t w : facts[i].word) (*this)(w);
+    }
   }
   ~Put() { word(start_[1]).store(second_ | crc_.value(), std::memory_order_relaxed); }
   Put(const Put&) = delete;
@@ -89,8 +96,19 @@ class Put {
 
  private:
   std::uint64_t *start_, *to_, second_;
-  simd::Crc crc_;
+  Crc crc_;
 };
+// f(Put): asks once whether the processor computes CRCs.
+template <class F>
+inline void put_sealed(std::uint64_t* to, std::uint64_t first, std::uint64_t second, const F& f) noexcept {
+  if (simd::has_crc_instruction) [[likely]] {
+    Put<simd::CrcBy<true>> put(to, first, second);
+    f(put);
+  } else {
+    Put<simd::CrcBy<false>> put(to, first, second);
+    f(put);
+  }
+}
 
 [[gnu::noinline]] void see_rows(const Tensor& t) noexcept {
   const std::shared_ptr<const Label> label = label_of(t);
@@ -102,23 +120,27 @@ inline std::uint64_t packed(const Names& n) noexcept {
   return std::uint64_t{n.op} | std::uint64_t{n.scope} << 16 | std::uint64_t{n.file} << 32;
 }
 
-inline std::uint64_t next_sequence(Recording& r) noexcept {
-  return word(r.live->head).fetch_add(1, std::memory_order_relaxed) + 1;
+// The place of the next record, which nobody has touched for long, comes into the cache while this call computes.
+inline void fetch_next(const Recording& r, std::uint64_t sequence) noexcept {
+  const char* const next = reinterpret_cast<const char*>(&r.ring[sequence & r.mask]);
+  for (std::size_t at = 0; at < sizeof(CallRecord) - 64; at += 64) __builtin_prefetch(next + at, 1);
 }
 
 // The first half of a record (CallPart).
 inline void put_call(Local& l, std::uint64_t sequence, const Call& c, std::int64_t step, std::uint64_t names,
-                     const FactWords* facts, std::size_t inputs) noexcept {
-  Recording& r = *l.recording;
-  Put put(&r.ring[(sequence - 1) & r.mask].call, sequence,
-          std::uint64_t{l.number} << 32 | std::uint64_t{l.depth} << 48 | std::uint64_t{inputs} << 56);
-  put(l.now);
-  put(static_cast<std::uint64_t>(step));
-  put(names);
-  put(c.place().line | std::uint64_t{rows.scattered} << 32);
-  put(static_cast<std::uint64_t>(rows.first));
-  put(static_cast<std::uint64_t>(rows.count));
-  put(facts, std::min(inputs, kInputs));
+                     const FactWords (&facts)[kInputs], std::size_t inputs) noexcept {
+  CallRecord& record = l.recording->ring[(sequence - 1) & l.recording->mask];
+  put_sealed(record.call, sequence,
+             std::uint64_t{l.number} << 32 | std::uint64_t{l.depth} << 48 | std::uint64_t{inputs} << 56,
+             [&](auto& put) {
+               put(l.now);
+               put(static_cast<std::uint64_t>(step));
+               put(names);
+               put(c.place().line | std::uint64_t{rows.scattered} << 32);
+               put(static_cast<std::uint64_t>(rows.first));
+               put(static_cast<std::uint64_t>(rows.count));
+               put(facts, inputs, record.last_in);
+             });
 }
 
 // Memory of others may be gone: what is known without looking into it is written down before it is looked into.
@@ -126,8 +148,16 @@ inline void put_call(Local& l, std::uint64_t sequence, const Call& c, std::int64
                                   std::uint64_t names, std::size_t inputs) noexcept {
   FactWords facts[kInputs];
   for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i)
-    describe(c.in[i], facts[i], c.in[i].defined() && !c.in[i].node()->borrowed);
+    if (c.in[i].defined() && c.in[i].node()->borrowed)
+      describe_unseen(c.in[i], facts[i]);
+    else
+      l.facts.recall(c.in[i], facts[i]);
   put_call(l, sequence, c, step, names, facts, inputs);
+}
+
+// The op may never read its operands, only make views of them: then nobody may.
+inline bool only_shows(const Call& c) noexcept {
+  return c.op.notes == Notes::moves;
 }
 
 inline void push_row(Local& l, std::uint64_t sequence, std::uint64_t names, std::uint64_t line) noexcept {
@@ -169,11 +199,12 @@ class RecordingWitness final : public Witness {
     }
     const Context& here = context();
     const std::size_t inputs = std::min<std::size_t>(c.in.size(), 255);
+    const std::int64_t quick = quick_elements(c.op);
     bool large = false, borrowed = false;
     for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) {
       if (!c.in[i].defined()) continue;
       const detail::Node& n = *c.in[i].node();
-      large |= n.size > kQuick;
+      large |= n.size > quick;
       borrowed |= n.borrowed;
       if (n.labelled) [[unlikely]]
         see_rows(c.in[i]);
@@ -183,14 +214,17 @@ class RecordingWitness final : public Witness {
     if (here.step != l->step) [[unlikely]]
       write_step(*l, here.step, l->now = simd::ticks());
     const std::uint64_t names = packed(l->names_of(c.op, here.scope, c.place())),
-                        sequence = next_sequence(*l->recording);
+                        sequence = l->recording->next_sequence();
     ++l->calls;
     push_row(*l, sequence, names, c.place().line);
     if (borrowed) [[unlikely]]
       put_unseen(*l, sequence, c, here.step, names, inputs);
-    FactWords facts[kInputs];
-    for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) l->facts.recall(c.in[i], facts[i]);
-    put_call(*l, sequence, c, here.step, names, facts, inputs);
+    if (!borrowed || !only_shows(c)) [[likely]] {
+      FactWords facts[kInputs];
+      for (std::size_t i = 0; i < std::min(inputs, kInputs); ++i) l->facts.recall(c.in[i], facts[i]);
+      put_call(*l, sequence, c, here.step, names, facts, inputs);
+    }
+    fetch_next(*l->recording, sequence);
     l->frames[l->depth++] = {&c, sequence};
   }
 
@@ -208,27 +242,29 @@ class RecordingWitness final : public Witness {
     const std::size_t outputs = state == State::left ? 0 : std::min<std::size_t>(c.out.size(), 255);
     std::uint64_t flags = (c.status.bits & simd::Status::nonfinite) ? Fact::made : 0;
     for (std::size_t i = 0; i < std::min(outputs, kOutputs); ++i) {
-      l.facts.see(c.out[i], facts[i]);
+      l.facts.see(c.out[i], facts[i], only_shows(c));
       if (c.out[i].node()->labelled) [[unlikely]]
         see_rows(c.out[i]);
       flags |= facts[i].flags();
-      l.long_ago |= c.out[i].size() > kQuick;
+      l.long_ago |= c.out[i].size() > quick_elements(c.op);
       const float size = facts[i].largest();
       if (size > l.largest && size <= std::numeric_limits<float>::max()) l.largest = size;
     }
     if (flags & (Fact::made | Fact::nan | Fact::inf)) ++l.nonfinite;
     std::uint64_t sequence = frame->sequence;
     // The record's place may have been taken by others meanwhile: then the call is told once more.
-    if (get(r.ring[(sequence - 1) & r.mask].call.sequence) != sequence) [[unlikely]] {
-      sequence = next_sequence(r);
+    if (get(r.ring[(sequence - 1) & r.mask].call[0]) != sequence) [[unlikely]] {
+      sequence = r.next_sequence();
       l.now = simd::ticks();
-      put_call(l, sequence, c, l.step, packed(l.names_of(c.op, context().scope, c.place())), nullptr, 0);
+      put_call(l, sequence, c, l.step, packed(l.names_of(c.op, context().scope, c.place())), {}, 0);
     }
-    Put put(&r.ring[(sequence - 1) & r.mask].result, sequence,
-            static_cast<std::uint64_t>(state) << 32 | std::uint64_t{outputs} << 40 | flags << 48);
-    put(0);
-    put(get(r.live->live));
-    put(facts, std::min(outputs, kOutputs));
+    CallRecord& record = r.ring[(sequence - 1) & r.mask];
+    put_sealed(record.result, sequence,
+               static_cast<std::uint64_t>(state) << 32 | std::uint64_t{outputs} << 40 | flags << 48, [&](auto& put) {
+                 put(0);
+                 put(get(r.live->live));
+                 put(facts, outputs, record.last_out);
+               });
   }
 };
 

@@ -53,3 +53,19 @@ def test_wrong_usage(cli, folder):
     assert cli("bisect", "--data", str(folder / "bad.npy"), "--", "true").returncode == 2
     done = cli("bisect", "--data", str(folder / "bad.npy"), "--", "no-such-program", "{}")
     assert done.returncode == 2 and "cannot be run" in done.stderr
+
+
+def test_a_command_that_dies_by_a_signal_fails_by_that_signal(cli, folder):
+    # Two rows together make it die of SIGSEGV; few rows end with an exit code, which is another failure.
+    (folder / "program.py").write_text("""
+import os, signal, sys, numpy as np
+x = np.load(sys.argv[1])
+if {12.0, 84.0} <= set(x[:, 0]):
+    os.kill(os.getpid(), signal.SIGSEGV)
+sys.exit(2 if len(x) < 10 else 0)
+""")
+    out = json.loads(bisect(cli, folder, "good.npy", "--json").stdout)
+    assert out["rows"] == [3, 21] and out["minimal"] and out["end"] == "signal 11 (Segmentation fault)"
+    done = bisect(cli, folder, "good.npy")
+    assert done.returncode == 1 and "(signal 11 (Segmentation fault)): rows 3, 21." in done.stdout
+    assert np.load(folder / "rows.npy")[:, 0].tolist() == [12.0, 84.0]

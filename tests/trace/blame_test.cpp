@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "wellposed/wellposed.hpp"
 
@@ -166,55 +165,6 @@ TEST(BlameOf, GivenValuesInAShortWindowAreNotCalledGiven) {
   Tensor y = Tensor{1.0, nan};
   for (int i = 0; i < 5; ++i) y = wp::add(y, 1.0);
   EXPECT_EQ(wp::blame(y).source, Blame::Source::unknown);
-}
-
-TEST(Window, KeepsWithinItsBytes) {
-  const Trace trace({.calls = 1000, .bytes = 100000});
-  Tensor y = wp::ones({1000});
-  for (int i = 0; i < 200; ++i) y = wp::add(y, 1.0);
-  EXPECT_LE(trace.bytes(), 100000U);
-  EXPECT_EQ(trace.calls(), 12U);
-}
-
-TEST(Window, KeepsTheLastSteps) {
-  const Trace trace;
-  const Tensor x{1.0};
-  Tensor y = x;
-  for (int step = 0; step < 10; ++step) {
-    wp::set_step(step);
-    for (int i = 0; i < 5; ++i) y = wp::add(y, x);
-  }
-  wp::set_step(-1);
-  EXPECT_EQ(trace.calls(), 10U);
-  EXPECT_EQ(trace.let_go(), 40U);
-  EXPECT_NE(wp::blame(y, {0}).missing.find("has let go of 40 calls"), std::string::npos);
-}
-
-TEST(Window, SeesAllThreads) {
-  const Trace trace;
-  Tensor made;
-  std::thread([&] { made = wp::log(Tensor{0.0}); }).join();
-  std::vector<std::thread> others;
-  for (int t = 0; t < 4; ++t)
-    others.emplace_back([] {
-      for (int i = 0; i < 200; ++i) wp::add(Tensor{1.0}, 2.0);
-    });
-  for (std::thread& t : others) t.join();
-  EXPECT_EQ(trace.calls(), 801U);
-  EXPECT_EQ(wp::blame(made).chain.back().op, "log");
-}
-
-TEST(Window, ComesAndGoesWhileThreadsCompute) {
-  std::atomic<bool> stop = false;
-  std::thread busy([&] {
-    while (!stop) wp::add(Tensor{1.0}, 2.0);
-  });
-  for (int i = 0; i < 200; ++i) {
-    const Trace trace({.calls = 8});
-    wp::add(Tensor{1.0}, 2.0);
-  }
-  stop = true;
-  busy.join();
 }
 
 TEST(BlameOf, AnIndexOutOfRangeGoesBackToTheDataItCameFrom) {

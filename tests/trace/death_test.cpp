@@ -36,9 +36,39 @@ TEST_F(Deaths, AreReadableAfterAKillAtAnyMoment) {
   }
 }
 
+TEST_F(Deaths, OfFourThreadsLoseAtMostTheRecordsThatWereBeingWritten) {
+  std::mt19937 random(20261118);
+  const int kills = long_tests() ? 200 : 20;
+  constexpr std::size_t kThreads = 4, kRing = 1024;
+  for (int k = 0; k < kills; ++k) {
+    const Worker worker(path("run.wpr"), "train on four threads");
+    worker.wait_until_ready();
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+    worker.kill();
+    worker.wait();
+    const Examined p = examine_file(path("run.wpr"));
+    ASSERT_TRUE(p.verdict.fate == Fate::killed || p.verdict.fate == Fate::out_of_memory) << p.verdict.words;
+    ASSERT_TRUE(p.flight.missing.empty()) << p.flight.missing[0];
+    ASSERT_GE(p.flight.recorded, kRing) << "the ring has gone round";
+    // Of the last 1024 calls all are there but what each thread was writing.
+    ASSERT_GE(p.flight.calls.size() + kThreads, kRing);
+    ASSERT_LE(p.flight.torn, kThreads);
+    ASSERT_LE(p.flight.recorded - p.flight.calls.back().sequence, kThreads);
+    for (const wp::trace::ThreadFact& t : p.flight.threads) {
+      for (const std::size_t i : t.calls_kept)
+        ASSERT_TRUE(p.flight.calls[i].scope.starts_with("thread")) << p.flight.calls[i].scope;
+      for (std::size_t i = 1; i < t.calls_kept.size(); ++i)
+        ASSERT_EQ(p.flight.calls[t.calls_kept[i]].scope.substr(0, 7),
+                  p.flight.calls[t.calls_kept[0]].scope.substr(0, 7));
+    }
+    ASSERT_GE(p.flight.threads.size(), kThreads);
+  }
+}
+
 class Signals : public Recordings, public testing::WithParamInterface<std::pair<const char*, int>> {};
 TEST_P(Signals, AreToldWithTheCallInFlightAndTheStackEveryTime) {
   const auto [mode, signal] = GetParam();
+  const bool elsewhere = std::string(mode).ends_with("second thread");
   const int times = long_tests() ? 100 : 20;
   for (int k = 0; k < times; ++k) {
     const Examined p = after(mode);
@@ -52,19 +82,37 @@ TEST_P(Signals, AreToldWithTheCallInFlightAndTheStackEveryTime) {
     ASSERT_EQ(p.in_flight->scope, "doomed");
     ASSERT_TRUE(p.in_flight->place().starts_with("record_worker.cpp:"));
     ASSERT_EQ(p.in_flight->in.at(0).text(), "f64 [1, 3], in [-2, 3]");
+    ASSERT_EQ(p.in_flight->thread == 1, !elsewhere);
+    ASSERT_EQ(p.flight.crash->thread, p.in_flight->thread);
     ASSERT_GE(p.stack.size(), 3U);
     const bool known = std::any_of(p.stack.begin(), p.stack.end(), [](const wp::trace::Frame& f) {
       return f.function.find("execute") != std::string::npos || f.function.find("recurse") != std::string::npos;
     });
     ASSERT_TRUE(known) << wp::trace::report_text(p, 3);
-    ASSERT_EQ(wp::trace::is_stack_overflow(*p.flight.crash), std::string(mode) == "overflow");
+    ASSERT_EQ(wp::trace::is_stack_overflow(*p.flight.crash), std::string(mode).starts_with("overflow"));
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, Signals,
                          testing::Values(std::pair("segv", SIGSEGV), std::pair("abort", SIGABRT),
                                          std::pair("fpe", SIGFPE), std::pair("ill", SIGILL),
-                                         std::pair("overflow", SIGSEGV), std::pair("malloc", SIGABRT)),
-                         [](const auto& one) { return std::string(one.param.first); });
+                                         std::pair("overflow", SIGSEGV), std::pair("malloc", SIGABRT),
+                                         std::pair("bus", SIGBUS), std::pair("segv on a second thread", SIGSEGV),
+                                         std::pair("overflow on a second thread", SIGSEGV)),
+                         [](const auto& one) {
+                           std::string name = one.param.first;
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+TEST_F(Deaths, ThatAHandlerOfTheProgramJumpsOutOfAreForgottenAndTheNextOneIsTold) {
+  const Examined p = after("segv twice:jumps");
+  ASSERT_TRUE(WIFSIGNALED(status_)) << status_;
+  ASSERT_EQ(WTERMSIG(status_), SIGABRT);
+  EXPECT_EQ(said_, "jumped");
+  ASSERT_TRUE(p.flight.crash);
+  EXPECT_EQ(p.flight.crash->signal, SIGABRT);
+  EXPECT_TRUE(p.flight.crash->complete);
+}
 
 TEST_F(Deaths, AreHandedToTheHandlersThatWereThereBefore) {
   for (const auto& [mode, word, code] : {std::tuple("segv:siginfo", "siginfo", 41), {"segv:plain", "plain", 42}}) {
@@ -167,6 +215,17 @@ TEST_F(Deaths, BeginWithTheFirstOpWhereTheEnvironmentAsksForThem) {
   const Examined p = examine_file(path("run-" + std::to_string(worker.pid()) + ".wpr"));
   EXPECT_EQ(p.verdict.fate, Fate::exited);
   EXPECT_GT(p.flight.calls.size(), 50U);
+}
+
+TEST_F(Deaths, AreNotOverwrittenByAJobThatIsStartedAgain) {
+  (void)after("segv");
+  (void)after("nan");  // killed
+  EXPECT_EQ(examine_file(path("run.1.wpr")).flight.crash->signal, SIGSEGV);
+  (void)after("clean");
+  EXPECT_EQ(examine_file(path("run.1.wpr")).verdict.fate, Fate::killed);
+  (void)after("clean");
+  EXPECT_EQ(examine_file(path("run.1.wpr")).verdict.fate, Fate::killed) << "one that was closed is not kept";
+  EXPECT_EQ(files(), 2U);
 }
 
 TEST_F(Deaths, OfALivingProcessAreLeftAlone) {

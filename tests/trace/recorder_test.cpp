@@ -1,4 +1,5 @@
 // What a recording keeps of calls, threads and memory, read back in the same process.
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <limits>
@@ -107,6 +108,50 @@ TEST_F(Recorder, ReadBackByThePublicPostmortem) {
   p.html(path("report.html"));
   EXPECT_GT(fs::file_size(path("report.html")), 1000U);
   EXPECT_THROW(wp::postmortem(path("none.wpr")), wp::FileError);
+}
+
+TEST_F(Recorder, OfAFolderAreReadThoughOneOfThemIsNone) {
+  for (const char* name : {"a.wpr", "c.wpr"}) {
+    const auto recorder = wp::record(path(name));
+    (void)wp::exp(wp::Tensor{1.0});
+  }
+  EXPECT_TRUE(wp::postmortem(directory_.string()).fine());
+  write("b.wpr", "this is no recording");
+  write("d.wpr", "");
+  const wp::Postmortem p = wp::postmortem(directory_.string());
+  EXPECT_FALSE(p.fine()) << "of two files nobody knows";
+  const std::string text = p.text();
+  EXPECT_SAYS(text, path("a.wpr"));
+  EXPECT_SAYS(text, path("c.wpr"));
+  EXPECT_SAYS(text, "\nWhat is missing\n  '" + path("b.wpr") + "' is not a recording: it holds 20 bytes");
+  EXPECT_SAYS(text, path("d.wpr"));
+  EXPECT_SAYS(p.json(), "\"unread\": [\n  \"'" + path("b.wpr"));
+  p.html(path("report.html"));
+  EXPECT_SAYS(read(path("report.html")), "What is missing");
+  EXPECT_THROW(wp::postmortem(path("b.wpr")), wp::FormatError) << "alone it is an error";
+  fs::remove(path("a.wpr"));
+  fs::remove(path("c.wpr"));
+  EXPECT_THROW(wp::postmortem(directory_.string()), wp::Error) << "there is nothing to tell";
+}
+
+TEST_F(Recorder, DoNotReadMemoryOfOthersThatTheProgramOnlyMakesViewsOf) {
+  const std::size_t bytes = 4096 * sizeof(double);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const Tensor lent = Tensor::borrow(memory, wp::f64, {64, 64});
+  munmap(memory, bytes);
+  {
+    const auto recorder = wp::record(path("run.wpr"));
+    const Tensor row = wp::reshape(lent[{wp::slice(3, 7)}], {-1});
+    (void)wp::matrix_transpose(lent);
+    EXPECT_EQ(row.size(), 256);
+  }
+  const Flight f = read_flight(path("run.wpr"));
+  ASSERT_EQ(f.calls.size(), 3U);
+  for (const CallFact& c : f.calls) {
+    EXPECT_TRUE(c.in.at(0).text().ends_with("], borrowed")) << c.in.at(0).text();
+    EXPECT_TRUE(c.out.at(0).text().ends_with("], borrowed")) << c.out.at(0).text();
+  }
 }
 
 TEST_F(Recorder, TellNanFromInfAndViewsFromWholes) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "wellposed/wellposed.hpp"
 
@@ -97,6 +99,70 @@ TEST(Replay, AHealthyProgramLosesNothing) {
   const wp::Replay r = wp::replay();
   EXPECT_EQ(r.replayed, 4) << "draws are what was meant";
   for (const wp::LostDigits& l : r.calls) EXPECT_LT(l.digits, 1) << r.text();
+}
+
+TEST(Replay, OverflowIsToldApartFromLostDigits) {
+  const wp::Trace trace;
+  const Tensor x = of(wp::f32, {0.0011}), large = of(wp::f32, {1.0, 90.0});
+  wp::divide(wp::subtract(1.0, wp::cos(x)), wp::square(x));
+  wp::sum(wp::exp(large));
+  const int line = __LINE__ - 1;
+  const wp::Replay r = wp::replay();
+  ASSERT_FALSE(r.calls.empty());
+  EXPECT_EQ(r.calls[0].op, "subtract") << r.text();
+  for (const wp::LostDigits& l : r.calls) EXPECT_TRUE(std::isfinite(l.digits)) << r.text();
+  ASSERT_EQ(r.overflowed.size(), 1U) << "what follows has it from there\n" << r.text();
+  EXPECT_EQ(r.overflowed[0].op, "exp");
+  EXPECT_EQ(r.overflowed[0].element, wp::Dims{1});
+  EXPECT_EQ(r.overflowed[0].value, "inf");
+  EXPECT_EQ(r.overflowed[0].exact.substr(0, 6), "1.2204");
+  EXPECT_EQ(r.overflowed[0].place.line, static_cast<unsigned>(line));
+  EXPECT_NE(r.text().find("Not finite, though the exact result is:\n  exp[1]: inf instead of 1.2204"),
+            std::string::npos)
+      << r.text();
+  const auto parsed = nlohmann::json::parse(r.json());
+  EXPECT_EQ(parsed["overflowed"][0]["error"], "inf");
+  EXPECT_GT(parsed["calls"][0]["digits"].get<double>(), 1);
+}
+
+// Sums and products of matrices cancel too.
+TEST(Replay, RanksACancellationInsideOfASumOrAProductFirst) {
+  struct Inside {
+    const char* op;
+    std::function<void(const Tensor&, const Tensor&)> run;
+  };
+  const std::vector<Inside> all = {
+      {"sum", [](const Tensor& x, const Tensor& y) { wp::multiply(wp::sum(wp::multiply(x, y)), 2.0); }},
+      {"matmul", [](const Tensor& x, const Tensor& y) {
+         wp::multiply(wp::matmul(wp::multiply(x, y), wp::divide(y, y)), 2.0);
+       }}};
+  for (const wp::DType d : {wp::f32, wp::f64})
+    for (const Inside& p : all) {
+      // 0.1·Σ a_k − 0.1·(Σ a_k − 1), where 0.1·a_k has more digits than the dtype. (Both ops round
+      // once: it is the rounding of their operands that they lay bare.)
+      const double scale = d == wp::f32 ? 1e4 : 1e12;
+      std::vector<double> x, y(9, 0.1);
+      double sum = 0;
+      for (int k = 0; k < 8; ++k) sum += x.emplace_back(scale + 3 * k);
+      x.push_back(1 - sum);
+      const wp::Trace trace;
+      p.run(of(d, x), of(d, y));
+      const wp::Replay r = wp::replay();
+      ASSERT_FALSE(r.calls.empty()) << p.op << " " << wp::name(d);
+      EXPECT_EQ(r.calls[0].op, p.op) << wp::name(d) << "\n" << r.text();
+      EXPECT_GT(r.calls[0].digits, 1.5) << r.text();
+    }
+}
+
+TEST(Replay, OfProductsOfBatchesAndVectorsIsWide) {
+  const wp::Trace trace;
+  wp::random::Generator g(7);
+  const Tensor a = g.normal({3, 1, 4, 5}), b = g.normal({2, 5, 6}), v = g.normal({5});
+  for (const auto& [x, y] : {std::pair(a, b), {a, v}, {v, b}, {v, v}}) (void)wp::matmul(x, y);
+  const wp::Replay r = wp::replay();
+  EXPECT_EQ(r.replayed, 4);
+  EXPECT_TRUE(r.plain.empty()) << r.plain[0] << " was computed in f64";
+  for (const wp::LostDigits& l : r.calls) EXPECT_LT(l.digits, 1) << "the same product: " << r.text();
 }
 
 TEST(Replay, IsNotSeenByTheWindow) {

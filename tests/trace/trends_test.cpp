@@ -120,6 +120,64 @@ TEST(Guard, OneBadBatchDoesNotReachTheWeights) {
   EXPECT_NE(told[0].message.find("data row 10, column 1 = nan"), std::string::npos) << told[0].message;
 }
 
+// A step whose gradient, or whose update, is not finite where `bad` says so.
+struct Steps {
+  Tensor w = Tensor{0.5F}, v = Tensor{0.25F};
+  void both(float slope_of_v) {
+    w = wp::subtract(w, 1.0);
+    wp::GradientTape tape;
+    tape.watch(v);
+    v = wp::subtract(v, tape.gradient(wp::sum(wp::divide(v, slope_of_v)), v));
+  }
+};
+
+TEST(Guard, RefusesAlsoWhereChecksAreOffOrOnlyWarn) {
+  for (const char* level : {"off", "warn", "escape"}) {
+    const wp::tests::Listening quiet;
+    const wp::checks around(level);
+    Steps s;
+    wp::GradientGuard guard;
+    EXPECT_FALSE(guard.attempt([&] { s.both(0.0F); })) << level;
+    EXPECT_EQ(s.v.item<float>(), 0.25F) << level;
+    EXPECT_TRUE(guard.attempt([&] { s.both(2.0F); })) << level;
+    EXPECT_EQ(guard.refused(), 1) << level;
+    EXPECT_EQ(wp::context().level, wp::parse_check_level(level));
+  }
+}
+
+TEST(Guard, RefusesAnUpdateThatOverflowsThoughItsGradientDoesNot) {
+  const wp::tests::Listening quiet;
+  Tensor w{1.0F, 3e38F};
+  const Tensor gradient{1.0F, -3e38F};
+  wp::GradientGuard guard;
+  EXPECT_FALSE(guard.attempt([&] { w = wp::subtract(w, gradient); }, {&w}));
+  EXPECT_EQ(w.to_vector<float>(), (std::vector<float>{1.0F, 3e38F}));
+  ASSERT_EQ(quiet.told.size(), 1U);
+  EXPECT_NE(quiet.told[0].message.find("the weights are as they were"), std::string::npos);
+  EXPECT_NE(quiet.told[0].message.find("subtract[1]"), std::string::npos) << quiet.told[0].message;
+}
+
+TEST(Guard, PutsBackWhatAStepHadAssignedBeforeItFailed) {
+  const wp::tests::Listening quiet;
+  Steps s;
+  wp::GradientGuard guard;
+  EXPECT_FALSE(guard.attempt([&] { s.both(0.0F); }, {&s.w, &s.v}));
+  EXPECT_EQ(s.w.item<float>(), 0.5F);
+  EXPECT_EQ(s.v.item<float>(), 0.25F);
+  EXPECT_TRUE(guard.attempt([&] { s.both(2.0F); }, {&s.w, &s.v}));
+  EXPECT_EQ(s.w.item<float>(), -0.5F);
+}
+
+TEST(Guard, DoesNotSayThatWeightsAreAsTheyWereWhereItCannotKnow) {
+  const wp::tests::Listening quiet;
+  Steps s;
+  wp::GradientGuard guard;
+  EXPECT_FALSE(guard.attempt([&] { s.both(0.0F); }));
+  EXPECT_EQ(s.w.item<float>(), -0.5F) << "what the step assigned before it failed";
+  ASSERT_EQ(quiet.told.size(), 1U);
+  EXPECT_EQ(quiet.told[0].message.find("as they were"), std::string::npos) << quiet.told[0].message;
+}
+
 TEST(Guard, AcceptsWhatIsFinite) {
   const wp::tests::Listening quiet;
   wp::GradientGuard guard;

@@ -1,17 +1,23 @@
 // wp_record_worker FILE MODE: records itself and ends as MODE says, for tests that read what is left.
-//   train: trains until it is killed; says "ready" after the first step
-//   clean, throw, terminate, segv, abort, fpe, ill, overflow, malloc, lender, fork, nan, growth, beyond,
+//   train, train on four threads: trains until it is killed; says "ready" after the first steps
+//   clean, throw, terminate, segv, abort, fpe, ill, bus, overflow, malloc, lender, fork, nan, growth, beyond,
 //   hungry
+//   segv on a second thread, overflow on a second thread
 //   segv:siginfo, segv:plain, sent fpe:ignored: with a handler of the program's own, installed before the recording
+//   segv twice:jumps: the handler jumps out of the first one; the second end is abort()
+#include <fcntl.h>
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "wellposed/wellposed.hpp"
@@ -53,6 +59,15 @@ void inside_op(void (*f)()) {
   (void)op({Tensor{{1.5, -2.0, 3.0}}});
 }
 
+// A page of a file that was cut meanwhile.
+void read_cut_file() {
+  const int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+  if (fd < 0 || ftruncate(fd, 4096) != 0) return;
+  auto* const page = static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0));
+  if (ftruncate(fd, 0) != 0) return;
+  (void)page[100];
+}
+
 volatile int zero = 0;
 int* volatile nowhere = nullptr;
 [[gnu::noinline]] int recurse(int depth) {
@@ -77,6 +92,7 @@ void leave(const char* word, int code) {
   (void)!write(1, word, std::strlen(word));
   _exit(code);
 }
+sigjmp_buf back;
 void install(const std::string& handler) {
   struct sigaction own {};
   if (handler == "siginfo") {
@@ -86,6 +102,11 @@ void install(const std::string& handler) {
   }
   if (handler == "plain") {
     own.sa_handler = [](int signal) { leave(signal == SIGSEGV ? "plain" : "another", 42); };
+    sigaction(SIGSEGV, &own, nullptr);
+  }
+  if (handler == "jumps") {
+    own.sa_flags = SA_NODEFER;
+    own.sa_handler = [](int) { siglongjmp(back, 1); };
     sigaction(SIGSEGV, &own, nullptr);
   }
   if (handler == "ignored") {
@@ -101,6 +122,14 @@ int run(const std::string& mode) {
   if (mode == "abort") inside_op([] { std::abort(); });
   if (mode == "fpe") inside_op([] { zero = 7 / zero; });
   if (mode == "sent fpe") inside_op([] { std::raise(SIGFPE); });
+  if (mode == "bus") inside_op(read_cut_file);
+  if (mode == "segv on a second thread") std::thread([] { inside_op([] { *nowhere = 1; }); }).join();
+  if (mode == "overflow on a second thread") std::thread([] { inside_op([] { zero = recurse(0); }); }).join();
+  if (mode == "segv twice") {
+    if (sigsetjmp(back, 1) == 0) *nowhere = 1;
+    (void)!write(1, "jumped", 6);
+    inside_op([] { std::abort(); });
+  }
   if (mode == "ill") inside_op([] { __builtin_trap(); });
   if (mode == "overflow") inside_op([] { zero = recurse(0); });
   if (mode == "malloc") inside_op(corrupt_heap);
@@ -158,6 +187,22 @@ int run(const std::string& mode) {
     if (child == 0) std::raise(SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
+  }
+  if (mode == "train on four threads") {
+    std::vector<std::thread> threads;
+    std::atomic<int> ready{0};
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([t, &ready] {
+        const wp::scope here("thread" + std::to_string(t));
+        Model own;
+        own.steps(20);
+        if (++ready == 4) {
+          std::puts("ready");
+          std::fflush(stdout);
+        }
+        for (std::int64_t n = 20;; ++n) own.step(n);
+      });
+    for (std::thread& t : threads) t.join();
   }
   if (mode == "train") {
     std::puts("ready");

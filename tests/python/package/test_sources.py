@@ -20,7 +20,9 @@ def test_blame_finds_the_row_of_the_data():
         assert trace.calls == 2
     assert found.source == "op" and found.rows == [3] and "log" in found.text() and "test_sources.py" in found.text()
     assert found.chain[-1].op == "log" and found.chain[-1].element == (3, 1)
-    assert '"row' in found.json()
+    told = json.loads(found.json())
+    assert told["source"] == "op" and told["rows"] == [3] and told["rows_name"] == "data"
+    assert [link["op"] for link in told["chain"]] == ["mean", "log"] and told["chain"][-1]["value"] == "nan"
 
 
 def test_blame_takes_errors(tmp_path):
@@ -51,6 +53,27 @@ def test_replay_names_the_op_that_lost_the_digits():
         assert wp.replay(precision="f64").calls[0].op == "subtract"
 
 
+def test_replay_tells_overflow_apart():
+    with wp.Trace():
+        wp.exp(wp.asarray([1.0, 90.0], dtype="f32"))
+        1.0 - wp.cos(wp.asarray([1e-3], dtype="f32"))
+        lost = wp.replay()
+    assert [l.op for l in lost.overflowed] == ["exp"] and lost.overflowed[0].element == (1,)
+    assert lost.calls[0].op == "subtract" and lost.missing == ""
+    told = json.loads(lost.json(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert told["overflowed"][0]["error"] == "inf" and told["calls"][0]["digits"] > 1
+
+
+def test_an_array_that_was_overwritten_is_blamed_as_it_was_read():
+    small, large = np.ones(100), np.ones(20000)
+    for array, said in ((small, "x[7] = -1"), (large, "was changed since")):
+        with wp.Trace():
+            array[7] = -1.0
+            loss = wp.sum(wp.log(wp.asarray(array, copy=False)))
+            array[7] = 5.0
+            assert said in wp.blame(loss).text()
+
+
 def test_bisect_finds_the_smallest_failing_set():
     data = wp.asarray(np.arange(20.0))
     found = wp.bisect(data, lambda part: 7.0 in part.tolist() and 13.0 in part.tolist())
@@ -77,7 +100,7 @@ def test_assertions_give_the_tensor_back_or_raise():
                   lambda: wp.assert_range(x, 0, 2), lambda: wp.assert_spd(x), lambda: wp.assert_that(x, lambda t: t >= 0.0, "x ≥ 0")):
         assert holds().tolist() == x.tolist()
     assert wp.assert_probability(wp.asarray([0.25, 0.75])).tolist() == [0.25, 0.75]
-    for fails in (lambda: wp.assert_shape(x, (3, 2)), lambda: wp.assert_range(x, 0, 1, "p"), lambda: wp.assert_spd(-x),
+    for fails in (lambda: wp.assert_shape(x, (3, 2)), lambda: wp.assert_dims_at_most(x, (2, 1)), lambda: wp.assert_range(x, 0, 1, "p"), lambda: wp.assert_spd(-x),
                   lambda: wp.assert_that(x, lambda t: t > 0.0, "x > 0"), lambda: wp.assert_probability(x * 3.0)):
         with pytest.raises(AssertionError):
             fails()
