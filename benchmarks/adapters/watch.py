@@ -154,30 +154,61 @@ def jax_rows(rounds):
                    paired(lambda: jax.block_until_ready(f(w, x)), lambda: jax.block_until_ready(watched(w, x)), rounds, 8))
 
 
+# name: (function of a namespace of linear algebra, whether its matrices are symmetric)
+CALLS = {"inv": (lambda la, a: la.inv(a), False), "solve": (lambda la, a: la.solve(a, a), False), "svdvals": (lambda la, a: la.svdvals(a), False),
+         "svd": (lambda la, a: la.svd(a, full_matrices=False), False), "cholesky": (lambda la, a: la.cholesky(a), True),
+         "eigvalsh": (lambda la, a: la.eigvalsh(a, uplo="lower"), True), "eigh": (lambda la, a: la.eigh(a, uplo="lower"), True)}
+
+
+def gradients_of(call, wp, torch, tf, jax, spaces):
+    """The gradient of the sum of the first result, in each framework."""
+    def first(la, a):
+        y = call(la, a)
+        return y[0] if isinstance(y, tuple) else y
+
+    def ours(a):
+        with wp.GradientTape() as tape:
+            tape.watch(a)
+            y = wp.sum(first(wp.linalg, a))
+        return tape.gradient(y, a)
+
+    def in_torch(a):
+        a = a.detach().requires_grad_()
+        return torch.autograd.grad(first(spaces["torch"], a).sum(), a)
+
+    def in_tensorflow(a):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = tf.reduce_sum(first(spaces["TensorFlow"], a))
+        return tape.gradient(y, a)
+    return ours, in_torch, in_tensorflow, jax.jit(jax.grad(lambda a: first(spaces["JAX, jitted"], a).sum()))
+
+
 def linalg_rows(rounds):
     """Rate through the adapters by the rate of wellposed itself on the same matrices."""
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    import tensorflow as tf
+    import torch
     import wellposed as wp
-    rng = np.random.default_rng(0)
-    for n in (4, 8):
-        a = rng.normal(size=(10000, n, n)) + n * np.eye(n)
-        own = wp.asarray(a)
-        calls = {"inv": wp.linalg.inv, "svdvals": wp.linalg.svdvals, "eigvalsh": lambda x: wp.linalg.eigvalsh(x, uplo="lower")}
-        import jax
-        jax.config.update("jax_enable_x64", True)
-        import tensorflow as tf
-        import torch
-        from wellposed.jax import linalg as jl
-        from wellposed.tensorflow import linalg as fl
-        from wellposed.torch import linalg as tl
-        ta, fa, ja = torch.from_numpy(a), tf.constant(a), jax.numpy.asarray(a)
-        for name, ours in calls.items():
-            extra = {"uplo": "lower"} if name == "eigvalsh" else {}
-            jitted = jax.jit(lambda x, f=getattr(jl, name), e=extra: f(x, **e))
-            for framework, run in (("torch", lambda: getattr(tl, name)(ta, **extra)), ("TensorFlow", lambda: getattr(fl, name)(fa, **extra)),
-                                   ("JAX, jitted", lambda: jax.block_until_ready(jitted(ja)))):
-                found = paired(lambda: ours(own), run, rounds, 2)
-                found["rate kept"] = 1 / found["ratio"]
-                yield f"{name} of 10000 {n}×{n} through {framework}", 1 / 0.8, found
+    from wellposed.jax import linalg as jl
+    from wellposed.tensorflow import linalg as fl
+    from wellposed.torch import linalg as tl
+    spaces = {"torch": tl, "TensorFlow": fl, "JAX, jitted": jl}
+    for n, dtype in ((4, "float64"), (8, "float64"), (4, "float32"), (8, "float32")):
+        x = np.random.default_rng(0).normal(size=(10000, n, n))
+        for name, (call, symmetric) in CALLS.items():
+            a = (x @ np.swapaxes(x, -1, -2) + n * np.eye(n) if symmetric else x + n * np.eye(n)).astype(dtype)
+            arrays = [wp.asarray(a) + 0, torch.from_numpy(a), tf.constant(a), jax.numpy.asarray(a)]
+            jitted = jax.jit(lambda m, call=call: call(jl, m))
+            forward = [lambda m: call(wp.linalg, m), lambda m: call(tl, m), lambda m: call(fl, m), jitted]
+            for words, functions in (("", forward), ("the gradient of ", gradients_of(call, wp, torch, tf, jax, spaces))):
+                if words and (dtype == "float32" or name not in ("inv", "solve", "svdvals", "cholesky", "eigvalsh")):
+                    continue
+                for k, framework in enumerate(spaces, 1):
+                    done = jax.block_until_ready if k == 3 else lambda y: y
+                    found = paired(lambda: functions[0](arrays[0]), lambda: done(functions[k](arrays[k])), rounds, 4)
+                    yield f"{words}{name}, 10000 {n}×{n} {dtype}, {framework}", 1 / 0.8, {**found, "rate kept": 1 / found["ratio"]}
 
 
 def main():

@@ -6,8 +6,8 @@ Changed: `from wellposed.tensorflow import linalg` where the programs say tf.lin
 - svd is unpacked as s, u, v, which is TensorFlow's order; wellposed's has names: f.U, f.S, f.Vh;
 - matmul of three matrices, and without the adjoint: V diag(1/s) Uᴴ is two products; pinv does it with a threshold;
 - a threshold of 1e-10 that does not know the size of the matrix: matrix_rank and pinv take it from the largest singular value;
-- solve(…, transpose_a=…) does not exist (adjoint= does, and means the matrix), and its right-hand side had the wrong shape; AᵀA squares the condition:
-  ridge= solves the same problem without it;
+- solve(…, transpose_a=…) does not exist (adjoint= does, and means the matrix): the right-hand side is Aᵀ. AᵀA + λI squares the condition, and solve says what
+  is left of the digits; inv(A, ridge=λ) is the same matrix without it;
 - tf.eye(2) is float32 beside a float64 matrix.
 """
 import numpy as np
@@ -34,9 +34,12 @@ if linalg.matrix_rank(A_tensor) < 2:
 
 print("\n3. regularised")
 lambda_reg = 1e-6
+AtA = tf.matmul(A_tensor, A_tensor, transpose_a=True) + lambda_reg * tf.eye(2, dtype=tf.float64)
+by_solve, d = linalg.diagnosed.solve(AtA, tf.transpose(A_tensor))
+print(np.array2string(by_solve.numpy(), precision=6), f"{d.status}, {float(d.digits):.0f} digits")
 with tf.GradientTape() as tape:
     tape.watch(A_tensor)
     inverse_A = linalg.inv(A_tensor, ridge=lambda_reg)
     size = tf.reduce_sum(inverse_A**2)
-print(np.array2string(inverse_A.numpy(), precision=6))
+print(np.array2string(inverse_A.numpy(), precision=6), "the same:", np.allclose(by_solve, inverse_A))
 print("and it has a gradient:", bool(tf.reduce_all(tf.math.is_finite(tape.gradient(size, A_tensor)))))

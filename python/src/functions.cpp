@@ -1,5 +1,6 @@
 // The functions of the op table: one C function serves them all. Arguments are matched with the op's parameters,
 // turned into tensors and attributes, and the op is called.
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <map>
@@ -418,6 +419,25 @@ Ref submodule(PyObject* parent, const std::string& name) {
 }
 
 }  // namespace
+
+std::optional<Planned> plan_of(PyObject* function, PyObject* options, std::size_t tensors) {
+  if (!PyCFunction_Check(function)) return {};
+  PyObject* const self = PyCFunction_GET_SELF(function);
+  if (!self || Py_TYPE(self) != handle_type()) return {};
+  const Function* f = reinterpret_cast<Handle*>(self)->function;
+  if (f->wider && tensors > f->positional) f = f->wider;
+  if (f->diagnosed || f->variadic >= 0 || f->op->params.size() != tensors) return {};
+  Planned plan{f->op, f->defaults};
+  PyObject *name = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(options, &at, &name, &value);) {
+    const auto p = std::ranges::find_if(f->parameters, [&](const Parameter& q) {
+      return q.role == Parameter::attribute && PyUnicode_Compare(q.name, name) == 0;
+    });
+    if (p == f->parameters.end()) return {};
+    plan.attrs[p->index] = attribute_of(value, f->op->attrs[p->index], f->name);
+  }
+  return plan;
+}
 
 void add_functions(PyObject* module) {
   std::map<std::string, Ref, std::less<>> spaces;

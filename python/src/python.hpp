@@ -96,6 +96,14 @@ std::optional<std::vector<std::string>> labels_of(PyObject* o);
 // x in memory of its own, not shared with a lender.
 Tensor copied(const Tensor& x);
 
+// A function of the op table with everything decided but its tensors, which it takes in order; options by name. None:
+// it is something else, or has options that only its call can judge.
+struct Planned {
+  const Op* op;
+  std::vector<Attr> attrs;
+};
+std::optional<Planned> plan_of(PyObject* function, PyObject* options, std::size_t tensors);
+
 // ---- the user's line --------------------------------------------------------------------------------------------
 // The line of the innermost frame outside of this package. Lives as long as the process.
 struct Spot {

@@ -1,9 +1,14 @@
 // Functions of wellposed inside programs that XLA compiled: a handler of its foreign function interface, which is a C
-// interface with stable layouts (XLA FFI 0.x). It hands the buffers to Python as tensors in place and copies the
-// results out.
+// interface with stable layouts (XLA FFI 0.x). Calls of the op table run on the buffers in place, without Python;
+// derivatives go through Python, which gets the buffers as tensors, and their results are copied out.
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
 
+#include "base/interrupt.hpp"
 #include "bind.hpp"
+#include "ops/dispatch.hpp"
 
 namespace wp::python {
 namespace {
@@ -106,34 +111,102 @@ Tensor shown(const xla::Buffer& b) {
   return Tensor::borrow(b.data, dtype_of(b.dtype), Dims(b.dims, b.dims + b.rank));
 }
 
-nb::object& runner() {  // run(program, tensors) of Python; never destroyed
-  static nb::object* const f = new nb::object;
+// Functions of Python; never destroyed.
+struct Functions {
+  nb::object run;   // run(program, tensors): the results
+  nb::object plan;  // plan(program): (function of the op table, options) if that is all it takes, or None
+};
+Functions& functions() {
+  static auto* const f = new Functions;
   return *f;
 }
 
-void run(const xla::Frame& f) {
-  std::string_view program;
+std::string_view program_of(const xla::Frame& f) {
   for (std::int64_t i = 0; i < f.attributes.count; ++i) {
     const xla::Span& name = *f.attributes.names[i];
     if (std::string_view(name.first, name.length) != "program") continue;
     const auto& text = *static_cast<const xla::Span*>(f.attributes.values[i]);
-    program = {text.first, text.length};
+    return {text.first, text.length};
   }
+  return {};
+}
+
+const xla::Buffer& buffer(const xla::List& l, std::size_t i) {
+  return *static_cast<const xla::Buffer*>(l.items[i]);
+}
+
+// What is known of programs, by their texts; looked up without Python's lock. Without an op: Python runs it.
+const Planned& plan_for(std::string_view program, std::size_t tensors) {
+  static std::shared_mutex mutex;
+  static auto* const known = new std::map<std::string, Planned, std::less<>>;  // entries stay where they are
+  {
+    const std::shared_lock lock(mutex);
+    if (const auto at = known->find(program); at != known->end()) return at->second;
+  }
+  Planned plan{nullptr, {}};
+  {
+    const nb::gil_scoped_acquire lock;
+    const nb::object told = functions().plan(nb::str(program.data(), program.size()));
+    if (!told.is_none())
+      if (auto made = plan_of(nb::object(told[0]).ptr(), nb::object(told[1]).ptr(), tensors)) plan = std::move(*made);
+  }
+  const std::unique_lock lock(mutex);
+  return known->emplace(std::string(program), std::move(plan)).first->second;
+}
+
+void check_count(std::size_t made, const xla::Frame& f) {
+  if (made != static_cast<std::size_t>(f.results.count))
+    throw std::length_error(say(made, " results where XLA expects ", f.results.count, "."));
+}
+
+void copy_out(const Tensor& made, const xla::Buffer& to) {
+  const Tensor y = made.is_contiguous() ? made : copied(made);
+  const Dims shape(to.dims, to.dims + to.rank);
+  if (y.dtype() != dtype_of(to.dtype) || !(y.shape() == shape))
+    throw std::length_error(
+        say("a result is ", y.dtype(), " ", y.shape(), " where XLA expects ", dtype_of(to.dtype), " ", shape, "."));
+  if (y.size() > 0) std::memcpy(to.data, y.node()->data, static_cast<std::size_t>(y.size()) * size_of(y.dtype()));
+}
+
+void run_planned(const xla::Frame& f, const Planned& plan) {
+  std::vector<Tensor> own;
+  std::vector<const Tensor*> in;
+  own.reserve(static_cast<std::size_t>(f.arguments.count));
+  for (std::size_t i = 0; i < own.capacity(); ++i) own.push_back(shown(buffer(f.arguments, i)));
+  for (const Tensor& t : own) in.push_back(&t);
+  const Inputs inputs(in.data(), in.size());
+  if (plan.op->outputs.size() > 1) {
+    const Tensors out = call(*plan.op, inputs, plan.attrs, Place());
+    check_count(out.size(), f);
+    for (std::size_t i = 0; i < out.size(); ++i) copy_out(out[i], buffer(f.results, i));
+    return;
+  }
+  check_count(1, f);
+  Tensor into = shown(buffer(f.results, 0));
+  if (into.size() == 0) return copy_out(call1(*plan.op, inputs, plan.attrs, Place()), buffer(f.results, 0));
+  into.node()->borrowed = false;  // XLA keeps it for this call alone
+  const Tensor y = call_into(*plan.op, inputs, plan.attrs, Place(), &into);
+  if (y.node()->data != into.node()->data) copy_out(y, buffer(f.results, 0));
+}
+
+void run(const xla::Frame& f) {
+  const std::string_view program = program_of(f);
+  const Planned& plan = plan_for(program, static_cast<std::size_t>(f.arguments.count));
+  if (plan.op) {
+    run_planned(f, plan);
+    if (findings_wait || others_wait.load(std::memory_order_relaxed)) [[unlikely]] {
+      const nb::gil_scoped_acquire lock;
+      tell_findings();
+    }
+    return;
+  }
+  const nb::gil_scoped_acquire lock;
   nb::list in;
   for (std::int64_t i = 0; i < f.arguments.count; ++i)
-    in.append(nb::steal(wrap(shown(*static_cast<const xla::Buffer*>(f.arguments.items[i])))));
-  const auto out = nb::cast<std::vector<Tensor>>(runner()(nb::str(program.data(), program.size()), in));
-  if (out.size() != static_cast<std::size_t>(f.results.count))
-    throw std::length_error(say(out.size(), " results where XLA expects ", f.results.count, "."));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto& to = *static_cast<const xla::Buffer*>(f.results.items[i]);
-    const Tensor y = out[i].is_contiguous() ? out[i] : copied(out[i]);
-    const Dims shape(to.dims, to.dims + to.rank);
-    if (y.dtype() != dtype_of(to.dtype) || !(y.shape() == shape))
-      throw std::length_error(
-          say("a result is ", y.dtype(), " ", y.shape(), " where XLA expects ", dtype_of(to.dtype), " ", shape, "."));
-    std::memcpy(to.data, y.node()->data, static_cast<std::size_t>(y.size()) * size_of(y.dtype()));
-  }
+    in.append(nb::steal(wrap(shown(buffer(f.arguments, static_cast<std::size_t>(i))))));
+  const auto out = nb::cast<std::vector<Tensor>>(functions().run(nb::str(program.data(), program.size()), in));
+  check_count(out.size(), f);
+  for (std::size_t i = 0; i < out.size(); ++i) copy_out(out[i], buffer(f.results, i));
 }
 
 void* handler(xla::Frame* f) {
@@ -145,15 +218,17 @@ void* handler(xla::Frame* f) {
       return nullptr;
     }
   if (f->stage != 3) return nullptr;
-  const nb::gil_scoped_acquire lock;
   std::string words;
   try {
     run(*f);
     return nullptr;
   } catch (nb::python_error& e) {
+    const nb::gil_scoped_acquire lock;
     words = nb::cast<std::string>(nb::str(e.value()));
   } catch (const std::exception& e) {
     words = e.what();
+  } catch (const Interrupted&) {
+    words = "interrupted.";
   }
   xla::ErrorText text{sizeof(xla::ErrorText), nullptr, words.c_str(), 3};
   return f->api->make_error(&text);
@@ -162,8 +237,8 @@ void* handler(xla::Frame* f) {
 }  // namespace
 
 void bind_xla(nb::module_& m) {
-  m.def("xla_handler", [](nb::object run) {
-    runner() = std::move(run);
+  m.def("xla_handler", [](nb::object run, nb::object plan) {
+    functions() = {std::move(run), std::move(plan)};
     return nb::capsule(reinterpret_cast<void*>(handler));
   });
 }

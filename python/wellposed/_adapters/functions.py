@@ -1,6 +1,7 @@
 """Functions of wellposed as functions of another framework's tensors: values, derivatives of any order, and the way back into the framework."""
 import itertools
 import types
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,20 +53,63 @@ def flat(result):
     return list(result) if isinstance(result, tuple) else [result]
 
 
-def linalg_function(name, diagnosed, slots, tensors_at, kwargs, box):
-    """The function `name` of wellposed.linalg with the tensors of its call left open: slots are the positional arguments."""
-    function = getattr(wp.linalg.diagnosed if diagnosed else wp.linalg, name)
-
+def _placed(function, slots, tensors_at, kwargs):
+    """function of the tensors alone: slots are the positional arguments of the call."""
     def call(xs):
         full = list(slots)
         for at, x in zip(tensors_at, xs):
             full[at] = x
-        result = function(*full, **kwargs)
+        return function(*full, **kwargs)
+    return call
+
+
+def linalg_function(name, diagnosed, slots, tensors_at, kwargs, box):
+    """The function `name` of wellposed.linalg with the tensors of its call left open: slots are the positional arguments."""
+    function = _placed(getattr(wp.linalg.diagnosed if diagnosed else wp.linalg, name), slots, tensors_at, kwargs)
+
+    def call(xs):
+        result = function(xs)
         if diagnosed:
             result, box["diagnosis"] = result
         box["type"] = type(result) if isinstance(result, tuple) else None
         return flat(result)
     return Fn(call, name, GUARDS.get(name))
+
+
+# ---- inside of graphs and compiled programs -----------------------------------------------------------------------------------
+STATUS = ("ok", "ill_conditioned", "singular", "nonfinite_input", "not_spd", "not_converged")
+
+
+class Verdict(NamedTuple):
+    """What is known of each matrix inside of a graph or a compiled program: the index of its status in STATUS, its reciprocal condition, its digits."""
+    status: Any
+    rcond: Any
+    digits: Any
+
+
+def verdict_function(name, slots, tensors_at, kwargs):
+    """Status, rcond and digits of the function `name`, as tensors."""
+    function = _placed(getattr(wp.linalg.diagnosed, name), slots, tensors_at, kwargs)
+
+    def call(xs):
+        _, d = function(xs)
+        status = wp.asarray([STATUS.index(s) for s in (d.status if d.batch else [d.status])], dtype="i32")
+        return [wp.reshape(part, d.batch) for part in (status, d.rcond, d.digits)]
+    return Fn(call, f"diagnosed.{name}")
+
+
+def quiet_options(name, options):
+    """Options with which a function gives NaN for members that have no answer, as diagnosed functions do."""
+    known = getattr(getattr(wp.linalg, name), "__text_signature__", None) or ""
+    return {"if_ill": "nan", **options} if "if_ill" in known else dict(options)
+
+
+def probe(shape, dtype):
+    """A small well-conditioned tensor of the form [..., m, n] or [n], to learn the form of results from; its batch has one member."""
+    m, n = shape[-2:] if len(shape) > 1 else (shape[-1], 1)
+    x = np.eye(m, n) * (2 + np.arange(n) / max(m, n, 1)) + 0.25 / max(m, n, 1)
+    x = x[:, 0] if len(shape) == 1 else np.broadcast_to(x, (1,) * (len(shape) - 2) + (m, n))
+    return wp.asarray(x.astype(dtype))
 
 
 # ---- what cotangents alone cannot tell ----------------------------------------------------------------------------------------
@@ -173,10 +217,21 @@ def lifted(f, framework):
 
 
 def through(name, f, framework):
-    """through_svd, through_eigh, svd_apply or eigh_apply with a function of the framework."""
-    inside = lifted(lambda a: [f(*a)], framework)
+    """through_svd, through_eigh, svd_apply or eigh_apply of xs[0] with a function of the framework; f's further arguments xs[1:] are constants of it."""
     function = getattr(wp.linalg, name)
-    return Fn(lambda xs: [function(xs[0], lambda *parts: inside(*parts)[0])], name)
+
+    def call(xs):
+        fixed = [framework.from_wp(x) for x in xs[1:]]
+        inside = lifted(lambda parts: [f(*parts, *fixed)], framework)
+        return [function(xs[0], lambda *parts: inside(*parts)[0])]
+    return Fn(call, name)
+
+
+def asks_for_copies(name, device):
+    """device=: None computes only on the CPU, "copy" copies tensors of other devices there and back."""
+    if device not in (None, "copy"):
+        raise wp.ArgumentError(f'{name}: device must be "copy"; got {device!r}.')
+    return device == "copy"
 
 
 def fill(module, into, make):

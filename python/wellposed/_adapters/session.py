@@ -1,19 +1,47 @@
 """What a watch says, in the words and files of the rest of wellposed."""
+import functools
+import importlib
 import os
+import re
 import sys
+
+import numpy as np
 
 import wellposed as wp
 from wellposed import _core
 
+from .judge import Note
+from .rows import Rows
+
 LEVELS = ("off", "escape", "warn", "raise")
+DEVICES = ("name", "copy")
+
+
+def _numbers(version):
+    """2.10.1+cpu → (2, 10, 1)."""
+    return tuple(int(n) for n in re.match(r"[\d.]*", version)[0].split(".") if n)
+
+
+def _piece(name):
+    """The object behind "module:attribute.attribute", or behind "module"."""
+    module, _, path = name.partition(":")
+    return functools.reduce(getattr, path.split("."), importlib.import_module(module)) if path else importlib.import_module(module)
 
 
 def version_guard(framework, found, lowest, pieces):
-    """Raises ImportError that names what has moved: `pieces` maps a private interface to whether it is there."""
-    missing = [name for name, there in pieces.items() if not there]
+    """The private interfaces that an adapter stands on, in order. Raises ImportError that names those that have moved, or the version that is too old."""
+    objects, missing = [], []
+    for name in pieces:
+        try:
+            objects.append(_piece(name))
+        except (ImportError, AttributeError):
+            missing.append(name.replace(":", "."))
+    if _numbers(found) < _numbers(lowest):
+        missing.insert(0, "what came with " + lowest)
     if missing:
         raise ImportError(f"wellposed.{framework}: {framework} {found} does not have {', '.join(missing)}, which the adapter stands on "
                           f"(it was written for {lowest} and later). wellposed itself works; please report this version.")
+    return objects
 
 
 def blame_of(note, *, rows=None, asked=None):
@@ -34,10 +62,14 @@ class Session:
     """A with-block that watches; subclasses see the ops of one framework."""
     raises_defects = False  # True: what would be passed over in a user's model is raised, for tests
 
-    def __init__(self, level, record):
+    def __init__(self, level, record, *, device="name", trends=False):
         if level not in LEVELS:
             raise wp.ArgumentError(f"watch: level must be one of {', '.join(LEVELS)}; got {level!r}.")
+        if device not in DEVICES:
+            raise wp.ArgumentError(f'watch: device must be "name" (say where tensors are) or "copy" (look at copies on the CPU); got {device!r}.')
         self.level, self.findings, self.last = level, [], None
+        self.copies = device == "copy"  # tensors on a GPU may be copied
+        self.rows_known, self.trends = Rows(), wp.Trends() if trends else None
         self.ok, self.refused = True, 0  # of guards: whether the last step was good; steps that were not
         self._recorder = wp.record(os.fspath(record)) if record is not None else None
         self._told, self._notes_told = set(), set()
@@ -73,6 +105,10 @@ class Session:
         self._notes_told.add(what)
         self._keep(_core.make_finding({"code": "WP-ADP-001", "severity": "note", "op": "watch", "message": what, "advice": advice,
                                        "scope": wp.current_scope(), "step": _core.current_step()}))
+
+    def not_looked_at(self, reason):
+        """A result whose elements are out of reach."""
+        self.pass_by(f"a result is not looked at: {reason}.", 'watch(…, device="copy") looks at copies on the CPU.' if reason.startswith("on ") else "")
 
     def _keep(self, finding):
         self.findings.append(finding)
@@ -117,6 +153,26 @@ class Session:
             "code": "WP-TRD-005", "op": op, "message": f"an update was refused, the weights are as they were. {words}",
             "advice": "Look at the source; the run goes on without this step.", "scope": wp.current_scope(), "step": _core.current_step()}))
 
+    def see_trends(self, triples):
+        """One step of the trends: (name, weights, gradient), tensors of wellposed."""
+        if self.trends is None:
+            raise wp.ArgumentError("see: trends are not watched: watch(…, trends=True).")
+        before = len(self.trends.findings)
+        for name, weights, gradient in triples:
+            self.trends.see(name, weights, gradient)
+        self.findings += self.trends.findings[before:]
+
+    # ---- rows of data -------------------------------------------------------------------------------------------------
+    def located(self, address):
+        """What is said of an element at an address: its row of the data; None: it is in no data that is known."""
+        at = self.rows_known.locate(address) if self.rows_known else None
+        return {"source": "data", "name": at[0], "row": at[1], "entry": at[2]} if at is not None else None
+
+    def row_of_batch(self, element, out):
+        """(name, [row]) of an element of a result that has one entry per row of the newest batch."""
+        batch = self.rows_known.of_batch(out.shape[0]) if out.ndim and element else None
+        return (batch[0], [batch[1][element[0]]]) if batch else None
+
     def report(self):
         """What was found, as text; the empty text: nothing."""
         return "\n".join(str(f) for f in self.findings if f.severity != "note")
@@ -132,6 +188,23 @@ class Session:
                 raise
             self.pass_by(f"an op could not be judged ({type(error).__name__}: {error}); it was passed through untouched.")
             return None
+
+
+def given_note(x, array, entrance, name=None):
+    """The note of a tensor that is not finite and that no op made; array: its elements, None where they are out of reach."""
+    at = first_bad(array) if array is not None else ()
+    origin = {"source": "given", "number": -id(x), "value": "nan" if array is None else str(array[at]), "spread": 0, "entry": at}
+    return Note(None, None, {**origin, **({"name": name} if name else {}), **entrance(x, at)})
+
+
+def first_bad(array):
+    """The index of the first element that is Inf or NaN."""
+    return tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+
+
+def datasets(data):
+    """(name, array) of what `data=` names."""
+    return [] if data is None else list(data.items()) if isinstance(data, dict) else [("data", data)]
 
 
 def folder_of(module):

@@ -6,29 +6,22 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core as extend
-from jax.interpreters import ad, batching, mlir
 
 import wellposed as wp
 from wellposed import _core
 
-from .._adapters.functions import linalg_function
+from .._adapters.functions import linalg_function, probe, verdict_function
 from .._adapters.session import version_guard
+from ._arrays import elsewhere
 
-version_guard("jax", jax.__version__, "0.4.31", {
-    "jax.extend.core.Primitive": hasattr(extend, "Primitive"), "jax.interpreters.mlir.register_lowering": hasattr(mlir, "register_lowering"),
-    "jax.interpreters.ad.primitive_jvps": hasattr(ad, "primitive_jvps"), "jax.ffi.ffi_lowering": hasattr(jax.ffi, "ffi_lowering")})
+Primitive, ad, batching, mlir, ffi, *_ = version_guard("jax", jax.__version__, "0.8", [
+    "jax.extend.core:Primitive", "jax.interpreters.ad", "jax.interpreters.batching", "jax.interpreters.mlir", "jax.ffi",
+    "jax.interpreters.ad:primitive_jvps", "jax.interpreters.ad:primitive_transposes", "jax.interpreters.batching:primitive_batchers",
+    "jax.interpreters.mlir:register_lowering", "jax.interpreters.mlir:lower_fun", "jax.ffi:ffi_lowering", "jax.ffi:register_ffi_target"])
 
 
-@dataclasses.dataclass(frozen=True)
-class Program:
-    """A call of wellposed.linalg, or a derivative of one: plain data, so that it can be hashed and written into compiled programs."""
-    name: str
-    slots: tuple  # positional arguments, None where a tensor stands
-    tensors_at: tuple
-    options: tuple  # (name, value)
-    chain: tuple = ()  # ("vjp" | "jvp", number of inputs), innermost first
-    verdict: bool = False  # status, rcond and digits instead of the value
+class Derivatives:
+    """What programs share: chain tells which derivative of the function it is."""
 
     def derived(self, kind, n):
         return dataclasses.replace(self, chain=self.chain + ((kind, n),))
@@ -36,31 +29,47 @@ class Program:
     def base(self):
         return dataclasses.replace(self, chain=self.chain[:-1])
 
-    def text(self, dtypes):
-        return json.dumps([self.name, self.slots, self.tensors_at, self.options, self.chain, self.verdict, dtypes])
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Following(Derivatives):
+    """A function of wellposed that calls a function of JAX: it lives in this process and outside of compiled programs. fn: an Fn of one matrix."""
+    name: str
+    fn: object
+    like: tuple  # (shape, dtype) of its result
+    chain: tuple = ()
+    verdict: bool = False
+    copies: bool = False
 
 
-STATUS = ("ok", "ill_conditioned", "singular", "nonfinite_input", "not_spd", "not_converged")
+@dataclasses.dataclass(frozen=True)
+class Program(Derivatives):
+    """A call of wellposed.linalg, or a derivative of one: plain data, so that it can be hashed and written into compiled programs."""
+    name: str
+    slots: tuple  # positional arguments, None where a tensor stands
+    tensors_at: tuple
+    options: tuple  # (name, value)
+    chain: tuple = ()  # ("vjp" | "jvp", number of inputs), innermost first
+    verdict: bool = False  # status, rcond and digits instead of the value
+    copies: bool = False  # on another device: computed on the CPU, copied there and back
+
+    def text(self, dtypes, exact):
+        """exact: the results have these dtypes by themselves."""
+        return json.dumps([self.name, self.slots, self.tensors_at, self.options, self.chain, self.verdict, self.copies, dtypes, exact])
 
 
-def _verdict(program):
-    def call(xs):
-        full = list(program.slots)
-        for at, x in zip(program.tensors_at, xs):
-            full[at] = x
-        _, d = getattr(wp.linalg.diagnosed, program.name)(*full, **dict(program.options))
-        status = d.status if d.batch else [d.status]
-        return [wp.reshape(wp.asarray([STATUS.index(s) for s in status], dtype="i32"), d.batch), wp.reshape(d.rcond, d.batch),
-                wp.reshape(d.digits, d.batch)]
-    return call
+def _function(program):
+    """The program as a function of lists of wellposed's tensors."""
+    return _derived(program.fn, program) if isinstance(program, Following) else _known_function(program)
 
 
 @functools.lru_cache(4096)
-def _function(program):
-    """The program as a function of lists of wellposed's tensors."""
+def _known_function(program):
     if program.verdict:
-        return _verdict(program)
-    fn = linalg_function(program.name, False, program.slots, program.tensors_at, dict(program.options), {})
+        return verdict_function(program.name, program.slots, program.tensors_at, dict(program.options))
+    return _derived(linalg_function(program.name, False, program.slots, program.tensors_at, dict(program.options), {}), program)
+
+
+def _derived(fn, program):
     for kind, n in program.chain:
         fn = getattr(fn, kind)(n)
     return fn
@@ -72,14 +81,22 @@ def _tuples(x):
 
 @functools.lru_cache(4096)
 def _parsed(text):
-    *fields, dtypes = json.loads(text)
-    return Program(*map(_tuples, fields)), tuple(dtypes)
+    *fields, dtypes, exact = json.loads(text)
+    return Program(*map(_tuples, fields)), tuple(dtypes), exact
 
 
 def _run(text, tensors):
-    """What XLA's handler calls."""
-    program, dtypes = _parsed(text)
+    """What XLA's handler calls for derivatives, verdicts and results that JAX wants in another dtype."""
+    program, dtypes, _ = _parsed(text)
     return [y if str(y.dtype).endswith(d) else wp.astype(y, d) for y, d in zip(_function(program)(list(tensors)), dtypes)]
+
+
+def _plan(text):
+    """A program that is one call of the op table: (function, options). None: it is more than that."""
+    program, _, exact = _parsed(text)
+    if program.chain or program.verdict or not exact or program.tensors_at != tuple(range(len(program.slots))):
+        return None
+    return getattr(wp.linalg, program.name), dict(program.options)
 
 
 _NAMES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128", "int32": "i32", "int64": "i64", "bool": "boolean",
@@ -87,27 +104,29 @@ _NAMES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": 
 
 
 # ---- shapes -------------------------------------------------------------------------------------------------------------------
-def _probe(shape, dtype):
-    m, n = shape[-2:]
-    x = np.eye(m, n) * (2 + np.arange(max(m, n))[:n] / max(m, n, 1)) + 0.25 / max(m, n, 1)
-    return wp.asarray(np.broadcast_to(x, (1,) * (len(shape) - 2) + (m, n)).astype(dtype))
-
-
-@functools.lru_cache(4096)
-def _shapes(program, avals):
+def _own_shapes(program, avals):
     """(shape, dtype) of the results for arguments of (shape, dtype); batches are leading axes."""
     if program.chain:
         kind, n = program.chain[-1]
-        return avals[:n] if kind == "vjp" else _shapes(program.base(), avals[:n])
+        return avals[:n] if kind == "vjp" else _own_shapes(program.base(), avals[:n])
+    return (program.like,) if isinstance(program, Following) else _known_shapes(program, avals)
+
+
+@functools.lru_cache(4096)
+def _known_shapes(program, avals):
     batch = jnp.broadcast_shapes(*(shape[:-2] for shape, _ in avals))
     quiet = dataclasses.replace(program, options=tuple((k, v) for k, v in program.options if k != "if_ill") + ((("if_ill", "ignore"),)
                                 if "if_ill" in (getattr(getattr(wp.linalg, program.name), "__text_signature__", None) or "if_ill") and not program.verdict else ()))
-    outs = _function(quiet)([_probe(shape, dtype) for shape, dtype in avals])
-    core = [y.shape[len(batch):] for y in outs]
-    return tuple((batch + tuple(s), str(jax.dtypes.canonicalize_dtype(np.asarray(y).dtype))) for s, y in zip(core, outs))
+    outs = _function(quiet)([probe(shape, dtype) for shape, dtype in avals])
+    return tuple((batch + tuple(y.shape[len(batch):]), str(np.asarray(y).dtype)) for y in outs)
 
 
-call_p = extend.Primitive("wellposed")
+def _shapes(program, avals):
+    """The same as JAX has it: without 64 bits unless they are enabled."""
+    return tuple((shape, str(jax.dtypes.canonicalize_dtype(dtype))) for shape, dtype in _own_shapes(program, avals))
+
+
+call_p = Primitive("wellposed")
 call_p.multiple_results = True
 
 
@@ -117,14 +136,27 @@ def _key(x):
 
 @call_p.def_impl
 def _eager(*xs, program):
-    avals = tuple(_key(x) for x in xs)
+    dtypes = [d for _, d in _shapes(program, tuple(_key(x) for x in xs))] if program.chain else None
+    return on_cpu(xs, program, _function(program), dtypes)
+
+
+def on_cpu(xs, program, fn, dtypes=None):
+    """fn(xs) as arrays where xs are; those of another device are copied if the program may."""
+    home = None
     for x in xs:
-        if isinstance(x, jax.Array) and next(iter(x.devices())).platform != "cpu":
-            raise wp.ArgumentError(f"{program.name}: an array is on {next(iter(x.devices()))}; wellposed computes on the CPU. Move it there first: "
-                                   "jax.device_put(x, jax.devices('cpu')[0]).")
-    outs = _function(program)([wp.asarray(np.asarray(x)) for x in xs])
-    dtypes = [d for _, d in _shapes(program, avals)] if program.chain else [str(jax.dtypes.canonicalize_dtype(np.asarray(y).dtype)) for y in outs]
-    return [jnp.asarray(np.asarray(y), dtype=d) for y, d in zip(outs, dtypes)]
+        where = elsewhere(x)
+        if where is not None:
+            home = next(iter(x.devices()))
+            if not program.copies:
+                raise _refused(program, where)
+    outs = [np.asarray(y) for y in fn([wp.asarray(np.asarray(x)) for x in xs])]
+    outs = [jnp.asarray(y, dtype=d) for y, d in zip(outs, dtypes or [jax.dtypes.canonicalize_dtype(y.dtype) for y in outs])]
+    return outs if home is None else [jax.device_put(y, home) for y in outs]
+
+
+def _refused(program, where):
+    return wp.ArgumentError(f"{program.name}: an array is {where}; wellposed computes on the CPU. Move it there, jax.device_put(x, jax.devices('cpu')[0]), or use "
+                            f'{program.name}(x, device="copy"), which copies there and back.')
 
 
 @call_p.def_abstract_eval
@@ -133,13 +165,29 @@ def _abstract(*avals, program):
 
 
 def _lower(ctx, *args, program):
+    if isinstance(program, Following):
+        raise wp.GradientError(f"{program.name}: its function of JAX cannot be called back from a compiled program. Call {program.name} inside of the function "
+                               "that is compiled.")
     avals = tuple(_key(a) for a in ctx.avals_in)
-    dtypes = [_NAMES[d] for _, d in _shapes(program, avals)]
-    return jax.ffi.ffi_lowering("wellposed")(ctx, *args, program=program.text(dtypes))
+    shapes = _shapes(program, avals)
+    text = program.text([_NAMES[d] for _, d in shapes], shapes == _own_shapes(program, avals))
+    return ffi.ffi_lowering("wellposed")(ctx, *args, program=text)
 
 
-jax.ffi.register_ffi_target("wellposed", _core.xla_handler(_run), platform="cpu")
+def _lower_elsewhere(ctx, *args, program):
+    """Compiled for another device: refused by name, or a call back of the host."""
+    if not program.copies:
+        raise _refused(program, f"on {', '.join(ctx.module_context.platforms)}")
+    like = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in _shapes(program, tuple(_key(a) for a in ctx.avals_in))]
+
+    def host(*xs):
+        return [np.asarray(y).astype(t.dtype, copy=False) for y, t in zip(_function(program)([wp.asarray(np.asarray(x)) for x in xs]), like)]
+    return mlir.lower_fun(lambda *xs: jax.pure_callback(host, like, *xs), multiple_results=True)(ctx, *args)
+
+
+ffi.register_ffi_target("wellposed", _core.xla_handler(_run, _plan), platform="cpu")
 mlir.register_lowering(call_p, _lower, platform="cpu")
+mlir.register_lowering(call_p, _lower_elsewhere)
 
 
 # ---- derivatives --------------------------------------------------------------------------------------------------------------
@@ -169,6 +217,9 @@ def _transpose(cotangents, *args, program):
 
 def _batch(args, dims, *, program):
     size = next(x.shape[d] for x, d in zip(args, dims) if d is not None)
+    if isinstance(program, Following):  # one matrix each
+        each = [call_p.bind(*(x if d is None else jnp.take(x, i, axis=d) for x, d in zip(args, dims)), program=program) for i in range(size)]
+        return [jnp.stack(y) for y in zip(*each)], [0] * len(each[0])
     most = max(x.ndim - (d is not None) for x, d in zip(args, dims))
     moved = []
     for x, d in zip(args, dims):

@@ -4,38 +4,42 @@ import types
 
 import jax
 import numpy as np
-from jax._src import core as jax_core
-from jax._src import source_info_util
-from jax.extend import core as extend
 
 from .._adapters.judge import Operand, judge
 from .._adapters.ops import kind_of
-from .._adapters.session import folder_of
+from .._adapters.session import folder_of, version_guard
+from ._arrays import array_of, is_bad
 
-Literal = getattr(extend, "Literal", None) or jax.core.Literal
+Literal, EvalTrace, _line_now, _user_frames, *_ = version_guard("jax", jax.__version__, "0.8", [
+    "jax.extend.core:Literal", "jax._src.core:EvalTrace", "jax._src.source_info_util:current", "jax._src.source_info_util:user_frames",
+    "jax._src.core:EvalTrace.process_primitive"])
 _TRANSFORMS = re.compile(r"\b(?:jvp|transpose|vmap|remat|checkpoint|rematted_computation|jit|pjit)\(|\)")
 _MOST_TURNS = 100_000
 _OWN = folder_of("wellposed")
 
 
-def array_of(x):
-    """The elements; bfloat16 as float32. None: it has none (a random key, an abstract token)."""
-    try:
-        a = np.asarray(x)
-    except Exception:
-        return None
-    if a.dtype.kind == "V" and a.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        return a.astype(np.float32)
-    return a if a.dtype.kind in "biufc" else None
-
-
-def is_bad(x):
-    a = array_of(x) if hasattr(x, "dtype") else np.asarray(x)
-    return a is not None and a.dtype.kind in "fc" and not np.isfinite(a).all()
-
-
 def _closed(jaxpr):
     return (jaxpr.jaxpr, jaxpr.consts) if hasattr(jaxpr, "consts") else (jaxpr, ())
+
+
+def _matters(note):
+    """Whether a note tells of more than an infinity that the program put in."""
+    return note is not None and (note.made or note.origin["value"] == "nan")
+
+
+def _stronger(a, b):
+    return a if _matters(a) or b is None else b if _matters(b) or a is None else a
+
+
+def settled(outs, notes):
+    """One note per result that is not finite: its own if that explains it, else the first of the others. An infinity that was given explains no NaN."""
+    first = next((n for n in notes if _matters(n)), None) or next((n for n in notes if n is not None), None)
+
+    def own(x, note):
+        if not is_bad(x):
+            return None
+        return note if _matters(note) or note is not None and not np.isnan(array_of(x)).any() else first
+    return [own(x, n) for x, n in zip(outs, notes)]
 
 
 class Interpreter:
@@ -81,10 +85,10 @@ class Interpreter:
         if not any(is_bad(x) for x in outs):
             return outs, [None] * len(outs)
         before, self.outer = self.outer, self.line(eqn)
-        inside = self.descend(eqn, values, notes, stack)
+        inside = self.session.guarded(self.descend, eqn, values, notes, stack)
         self.outer = before
-        if inside is not None and any(n is not None for n in inside[1]):
-            return outs, [n if is_bad(x) else None for x, n in zip(outs, inside[1])]
+        if inside is not None and any(n is not None for n in inside):
+            return outs, settled(outs, inside)
         return outs, [self.judge(eqn, values, notes, x, stack) if is_bad(x) else None for x in outs]
 
     @staticmethod
@@ -96,6 +100,7 @@ class Interpreter:
 
     # ---- calls and loops ------------------------------------------------------------------------------------------------
     def descend(self, eqn, values, notes, stack):
+        """Notes of the results of an op that consists of others; None: it is one op."""
         name, p = eqn.primitive.name, eqn.params
         if name == "scan":
             return self.scan(p, values, notes, stack)
@@ -103,12 +108,12 @@ class Interpreter:
             return self.loop(p, values, notes, stack)
         if name == "cond":
             branch = p["branches"][int(np.clip(int(values[0]), 0, len(p["branches"]) - 1))]
-            return self.run(*_closed(branch), values[1:], notes[1:], stack)
+            return self.run(*_closed(branch), values[1:], notes[1:], stack)[1]
         for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
             if key in p and (hasattr(p[key], "eqns") or hasattr(p[key], "jaxpr")):
                 jaxpr, consts = _closed(p[key])
                 if len(jaxpr.invars) == len(values):
-                    return self.run(jaxpr, consts, values, notes, stack)
+                    return self.run(jaxpr, consts, values, notes, stack)[1]
         return None
 
     def scan(self, p, values, notes, stack):
@@ -116,18 +121,15 @@ class Interpreter:
         nc, nk, length = p["num_consts"], p["num_carry"], p["length"]
         fixed, carry, xs = values[:nc], list(values[nc:nc + nk]), values[nc + nk:]
         fixed_notes, carry_notes, xs_notes = notes[:nc], list(notes[nc:nc + nk]), notes[nc + nk:]
-        ys_notes = None
+        ys_notes = [None] * (len(jaxpr.outvars) - nk)
         turns = range(length - 1, -1, -1) if p["reverse"] else range(length)
         for i in turns:
             outs, told = self.run(jaxpr, consts, [*fixed, *carry, *(x[i] for x in xs)], [*fixed_notes, *carry_notes, *xs_notes], f"{stack}/turn {i}")
             carry, carry_notes = outs[:nk], told[:nk]
-            if any(n is not None for n in told):
-                ys = told[nk:]
-                ys_notes = ys if ys_notes is None else [a or b for a, b in zip(ys_notes, ys)]
-                if all(n is not None for n in carry_notes):
-                    break  # what follows inherits
-        first = next((n for n in [*(ys_notes or []), *carry_notes] if n is not None), None)
-        return [], [n or first for n in [*carry_notes, *(ys_notes or [None] * (len(jaxpr.outvars) - nk))]]
+            ys_notes = [_stronger(a, b) for a, b in zip(ys_notes, told[nk:])]
+            if nk and all(_matters(n) for n in carry_notes):
+                break  # what follows inherits
+        return [*carry_notes, *ys_notes]
 
     def loop(self, p, values, notes, stack):
         cond, cond_consts = _closed(p["cond_jaxpr"])
@@ -139,14 +141,13 @@ class Interpreter:
             if not bool(go):
                 break
             carry, told = self.run(body, body_consts, [*values[nc:nc + nb], *carry], [*notes[nc:nc + nb], *told], f"{stack}/turn {turn}")
-            if any(n is not None for n in told):
+            if any(_matters(n) for n in told):
                 break
-        first = next((n for n in told if n is not None), None)
-        return carry, [n or first for n in told]
+        return told
 
     # ---- one op ---------------------------------------------------------------------------------------------------------
     def line(self, eqn):
-        frames = source_info_util.user_frames(eqn.source_info.traceback)
+        frames = _user_frames(eqn.source_info.traceback)
         return next(((f.file_name, f.start_line) for f in frames if not f.file_name.startswith(_OWN)), self.outer)
 
     def where(self, eqn, stack):
@@ -188,7 +189,7 @@ class EagerRun(Interpreter):
 
     def of(self, f, args, kwargs):
         """Notes of the results, in the order of their leaves."""
-        known, plain = {}, jax_core.EvalTrace.process_primitive
+        known, plain = {}, EvalTrace.process_primitive
 
         def process(trace, primitive, args, params):
             out = plain(trace, primitive, args, params)
@@ -196,7 +197,7 @@ class EagerRun(Interpreter):
             if any(hasattr(x, "dtype") and is_bad(x) for x in outs) and not hasattr(self, "inside"):
                 self.inside = True
                 try:
-                    eqn = types.SimpleNamespace(primitive=primitive, params=params, source_info=source_info_util.current())
+                    eqn = types.SimpleNamespace(primitive=primitive, params=params, source_info=_line_now())
                     notes = [known.get(id(x), (None, None))[1] for x in args]
                     for x in outs:
                         if is_bad(x):
@@ -204,10 +205,10 @@ class EagerRun(Interpreter):
                 finally:
                     del self.inside
             return out
-        jax_core.EvalTrace.process_primitive = process
+        EvalTrace.process_primitive = process
         try:
             with jax.disable_jit():
                 out = f(*args, **kwargs)
         finally:
-            jax_core.EvalTrace.process_primitive = plain
+            EvalTrace.process_primitive = plain
         return [known.get(id(x), (None, None))[1] for x in jax.tree_util.tree_leaves(out)]

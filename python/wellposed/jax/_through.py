@@ -1,12 +1,43 @@
 """Gradients through svd and eigh where values repeat or vanish, with the function that follows (docs/gradients.md has the formulas).
 
 K/r is 0/0 at a tie. K vanishes there for every loss that does not depend on the choice of vectors, so K/r = K′ − (r/2) K″ + O(r²), with derivatives of
-the cotangents along s + t·w. Below the switch the series is used, above it the quotient.
+the cotangents along s + t·w. Below the switch the series is used, above it the quotient. That is written in JAX, for compiled programs, which must not call
+back, and for further arguments. Outside of them wellposed calls the function of JAX, and differentiates to any order.
 """
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import wellposed as wp
+
+from .._adapters.functions import Framework, through as through_wp
+from .._adapters.session import version_guard
+from ._call import Following, call_p
+
+_compiling, = version_guard("jax", jax.__version__, "0.8", ["jax._src.core:unsafe_am_i_under_a_jit"])
+
+
+class _Jax(Framework):
+    def to_wp(self, x):
+        if isinstance(x, jax.core.Tracer):
+            raise wp.ArgumentError("through_svd, through_eigh: f uses a value that is followed by a transformation of JAX and is not among its arguments. Hand it "
+                                   "over: through_svd(A, f, w), with f(…, w).")
+        return wp.asarray(np.asarray(x))
+
+    def from_wp(self, x):
+        return jnp.asarray(np.asarray(x))
+
+    def vjp(self, f, xs, gs):
+        """wellposed's cotangents are conjugates of JAX's."""
+        return [jnp.conj(g) for g in jax.vjp(lambda *a: tuple(f(list(a))), *xs)[1](tuple(map(jnp.conj, gs)))]
+
+    def jvp(self, f, xs, vs):
+        return list(jax.jvp(lambda *a: tuple(f(list(a))), tuple(xs), tuple(vs))[1])
+
+
+def _outside(name, a, f, like):
+    """Outside of compiled programs: like is (shape, dtype) of the result."""
+    return call_p.bind(a, program=Following(name, through_wp(name, f, _Jax()), (tuple(like.shape), str(like.dtype))))[0]
 
 
 def _skew(z):
@@ -39,8 +70,8 @@ def _once(x):
 
 @_once.defjvp
 def _never(primals, tangents):
-    raise wp.GradientError("through_svd, through_eigh: second derivatives would need one more term of the series, which JAX's rule does not have. "
-                           "Use functions of matrices (polar, projector, sqrtm, pinv, …), which differentiate to any order.")
+    raise wp.GradientError("through_svd, through_eigh, svd_apply, eigh_apply: inside of jit, and with other arguments, only first derivatives are known. Take second "
+                           "ones outside of jit, or use functions of matrices (polar, projector, sqrtm, pinv, …), which differentiate to any order.")
 
 
 def _settled(name, g, doubt, scale):
@@ -139,6 +170,8 @@ def _rule(name, factors, gradient):
     """through(A, f, *others) for a factorisation: factors(A) gives f's arguments, gradient(*parts, along) that of A."""
     def through(a, f, *others):
         a = _matrix(name, jnp.asarray(a))
+        if not others and not _compiling():
+            return _outside(name, a, f, jax.eval_shape(lambda a: f(*factors(a)), jax.ShapeDtypeStruct(a.shape, a.dtype)))
 
         @jax.custom_vjp
         def value(a, *others):
@@ -181,9 +214,13 @@ through_eigh.__doc__ = """f(eigenvalues, eigenvectors, *others) of eigh of one m
 
 def svd_apply(a, h):
     """U diag(h(σ)) Vᴴ of one matrix U diag(σ) Vᴴ."""
+    if not _compiling():
+        return _outside("svd_apply", _matrix("svd_apply", jnp.asarray(a)), h, a)
     return through_svd(a, lambda u, s, vh: (u * h(s).astype(u.dtype)) @ vh)
 
 
 def eigh_apply(a, h):
     """V diag(h(λ)) Vᴴ of one symmetric or Hermitian matrix."""
+    if not _compiling():
+        return _outside("eigh_apply", _matrix("eigh_apply", jnp.asarray(a)), h, a)
     return through_eigh(a, lambda s, v: (v * h(s).astype(v.dtype)) @ jnp.conj(v).T)

@@ -1,23 +1,19 @@
 """watch: a function of JAX whose results are looked at; what is wrong with them is searched op by op."""
 import functools
+import itertools
 
 import jax
 import numpy as np
-from jax._src import core as jax_core
-from jax._src import source_info_util
 
 import wellposed as wp
 from wellposed import _core
 
+from .. import cuda
 from .._adapters.judge import Note
-from .._adapters.rows import Rows
-from .._adapters.session import Session, folder_of, version_guard
-from ._interpret import EagerRun, Interpreter, array_of, is_bad
+from .._adapters.session import Session, datasets, first_bad, folder_of
+from ._arrays import array_of, elsewhere, is_bad, is_inexact, is_native, pieces
+from ._interpret import EagerRun, Interpreter, settled
 
-version_guard("jax", jax.__version__, "0.4.31", {
-    "jax.make_jaxpr": hasattr(jax, "make_jaxpr"), "jax.ffi": hasattr(jax, "ffi"),
-    "jax._src.source_info_util.user_frames": hasattr(source_info_util, "user_frames"),
-    "jax._src.core.EvalTrace.process_primitive": hasattr(getattr(jax_core, "EvalTrace", None), "process_primitive")})
 _core.pass_over(folder_of("jax"))
 
 
@@ -27,16 +23,14 @@ class Watched(Session):
     w.findings: what was found; w.last: the way back of the last one; w.rows(x, ids) says which rows of a data set a batch consists of.
     """
 
-    def __init__(self, f, *, data=None, level="escape", record=None, every_op=False, trends=False, guard=False, static_argnums=()):
-        super().__init__(level, record)
+    def __init__(self, f, *, data=None, level="escape", record=None, every_op=False, trends=False, guard=False, static_argnums=(), device="name"):
+        super().__init__(level, record, device=device, trends=trends)
         functools.update_wrapper(self, f, updated=())
         self.f, self.every_op, self.guard, self.calls = f, every_op, guard, 0
         self._static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-        self.rows_known, self._labelled = Rows(), []
-        self.trends_seen = wp.Trends() if trends else None
-        if data is not None:
-            for name, x in (data.items() if isinstance(data, dict) else [("data", data)]):
-                self.rows(x, range(len(x)), name, lasting=True)
+        self.name, self._labelled = getattr(f, "__name__", "f"), []
+        for name, x in datasets(data):
+            self.rows(x, range(len(x)), name, lasting=True)
         if self._recorder is not None:
             self._begin()
 
@@ -56,6 +50,8 @@ class Watched(Session):
         """Says which rows of a data set a batch (an array, or a tree of them) consists of; returns the batch."""
         ids = list(ids)
         for x in jax.tree_util.tree_leaves(batch):
+            if elsewhere(x) is not None:
+                continue  # rows are found by address
             a = np.asarray(x)
             if a.ndim and a.shape[0] == len(ids):
                 self.rows_known.add(a.ctypes.data, a.strides, a.shape, ids, name, lasting=lasting, keep=(a, x))
@@ -64,17 +60,13 @@ class Watched(Session):
         return batch
 
     def entrance(self, x, element):
-        a = array_of(x) if x is not None else None
-        if a is None or not self.rows_known or not isinstance(np.asarray(x), np.ndarray):
+        a = np.asarray(x) if x is not None and self.rows_known and array_of(x) is not None else None
+        if a is None:
             return {}
-        a = np.asarray(x)
-        at = self.rows_known.locate(a.ctypes.data + sum(i * s for i, s in zip(element, a.strides)))
-        return {"source": "data", "name": at[0], "row": at[1], "entry": at[2]} if at else {"name": "an argument"}
+        return self.located(a.ctypes.data + sum(i * s for i, s in zip(element, a.strides))) or {"name": "an argument"}
 
     def rests_on(self, note, out):
-        element = note.link["element"]
-        batch = self.rows_known.of_batch(out.shape[0]) if element and "derivative" not in note.link["op"] else None
-        return (batch[0], [batch[1][element[0]]]) if batch else None
+        return self.row_of_batch(note.link["element"], out) if "derivative" not in note.link["op"] else None
 
     def explain_gather(self, eqn, values, note):
         """A gather that made NaN of finite operands met an index out of range."""
@@ -102,71 +94,88 @@ class Watched(Session):
         if any(isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves((args, kwargs))):
             return self.f(*args, **kwargs)  # inside of somebody's transformation: values are not there yet
         self.calls, self.ok = self.calls + 1, True
-        recorded = self._record(args, kwargs) if self.recording else None
-        out = self.f(*args, **kwargs)
+        recorded = self.guarded(self._record, args, kwargs) if self.recording else None
+        try:
+            out = self.f(*args, **kwargs)
+        except Exception as error:
+            self.guarded(self._explain, error)
+            raise
         leaves = jax.tree_util.tree_leaves(out)
-        bad = self.guarded(self._first_bad, leaves)
+        bad = self.guarded(self._any_bad, leaves)
         if recorded is not None:
-            recorded.done(_tensors(leaves), bad is not None)
-        if (bad is not None or self.every_op) and self.level != "off":
+            self.guarded(lambda: recorded.done(self._tensors(leaves), bool(bad)))
+        if (bad or self.every_op) and self.level != "off":
             self._search(args, kwargs, leaves, bad)
         return out
 
-    def _first_bad(self, leaves):
-        for k, x in enumerate(leaves):
-            if not hasattr(x, "dtype") or not jax.numpy.issubdtype(x.dtype, jax.numpy.inexact):
-                continue
-            if x.dtype == jax.numpy.bfloat16 or not isinstance(x, jax.Array):
-                if is_bad(x):
-                    return k
-                continue
-            if next(iter(x.devices())).platform != "cpu" or len(x.devices()) > 1:
-                self.pass_by(f"a result is on {next(iter(x.devices()))}: it was copied to the CPU to be looked at.")
-            if x.size and _core.first_nonfinite(np.asarray(x)) >= 0:
-                return k
-        return None
+    def _explain(self, error):
+        """Adds to an error of a GPU's libraries what it means."""
+        told = cuda.explain(str(error)) if not isinstance(error, wp.Error) else None
+        if told is not None:
+            file, line = _core.user_line()
+            error.add_note(f"wellposed: {self.name} at {file.rpartition('/')[2]}:{line}, step {self.step_now()}\n  {told.text()}")
+
+    def _seen(self, x):
+        """Whether the elements may be looked at: those on another device only as copies that were asked for."""
+        where = elsewhere(x)
+        if where is None or self.copies:
+            return True
+        self.not_looked_at(where)
+        return False
+
+    def _any_bad(self, leaves):
+        return any(is_inexact(x) and self._seen(x) and self._is_bad(x) for x in leaves)
+
+    @staticmethod
+    def _is_bad(x):
+        if not is_native(x):
+            return is_bad(x)
+        return any(part.size and _core.first_nonfinite(np.asarray(part)) >= 0 for part in pieces(x))
+
+    def _tensors(self, leaves):
+        arrays = (array_of(x) for x in leaves if hasattr(x, "dtype") and self._seen(x))
+        return [wp.asarray(a) for a in itertools.islice((a for a in arrays if a is not None), 3)]
 
     def _record(self, args, kwargs):
-        return self.guarded(_core.Recorded, getattr(self.f, "__name__", "f"), _tensors(jax.tree_util.tree_leaves((args, kwargs)))[:3])
+        return _core.Recorded(self.name, self._tensors(jax.tree_util.tree_leaves((args, kwargs))))
 
     def _search(self, args, kwargs, leaves, bad):
-        note = self.guarded(self._replay, args, kwargs, leaves, bad)
-        if note is None and bad is not None:
-            a = array_of(leaves[bad])
-            at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
-            note = Note({"op": getattr(self.f, "__name__", "f"), "element": at, "value": str(a[at]), "dtype": str(a.dtype), "shape": str(list(a.shape))},
-                        None, {"source": "unknown", "number": id(leaves[bad]), "value": str(a[at]), "spread": 0, "entry": at,
-                               "missing": "Op by op it came out finite, or it could not be run so."})
-        if note is None:
-            return
-        if not note.made and note.origin["source"] == "given" and note.origin["value"] != "nan":
-            return  # an infinity that the program put in
+        notes = self.guarded(self._replay, args, kwargs) if all(self._seen(x) for x in jax.tree_util.tree_leaves((args, kwargs))) else None
+        note = self.guarded(self._chosen, notes, leaves, bad)
+        if note is None or not note.made and note.origin["source"] == "given" and note.origin["value"] != "nan":
+            return  # nothing, or an infinity that the program put in
         if self.guard:
-            self.refuse(note, getattr(self.f, "__name__", "f"))
+            self.refuse(note, self.name)
         else:
-            self.escaped(note, getattr(self.f, "__name__", "f"))
+            self.escaped(note, self.name)
 
-    def _replay(self, args, kwargs, leaves, bad):
+    def _replay(self, args, kwargs):
+        """Notes of the results, in the order of their leaves."""
         try:
             closed = jax.make_jaxpr(lambda *a: self.f(*a, **kwargs), static_argnums=self._static)(*args)
         except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
                 jax.errors.NonConcreteBooleanIndexError) as error:
             self.pass_by(f"f cannot be traced ({type(error).__name__}): it is run again without jit.",
                          "Control flow that depends on values belongs into jax.lax.cond, scan or while_loop.")
-            return self._chosen(EagerRun(self, self.entrance).of(self.f, args, kwargs), leaves, bad)
+            return EagerRun(self, self.entrance).of(self.f, args, kwargs)
         flat = jax.tree_util.tree_leaves([a for i, a in enumerate(args) if i not in self._static])
-        _, notes = Interpreter(self, self.entrance).run(closed.jaxpr, closed.consts, flat, [None] * len(flat))
-        return self._chosen(notes, leaves, bad)
+        return Interpreter(self, self.entrance).run(closed.jaxpr, closed.consts, flat, [None] * len(flat))[1]
 
-    @staticmethod
-    def _chosen(notes, leaves, bad):
-        """The note of the result that is wrong; of any, if none was asked for or it went through as it was."""
-        if bad is None:
-            return next((n for n in notes if n is not None), None)
-        found = notes[bad] if bad < len(notes) else None
-        if found is None and is_bad(leaves[bad]):  # an argument that went through as it was
-            return next((n for n in notes if n is not None), None)
-        return found
+    def _chosen(self, notes, leaves, bad):
+        """The note to tell of: of the results that are wrong, or of any if none is; what was made or is NaN goes before infinities that were put in."""
+        if not bad:
+            return next((n for n in notes or () if n is not None), None)
+        wrong = [k for k, x in enumerate(leaves) if is_inexact(x) and self._seen(x) and self._is_bad(x)]
+        told = settled([leaves[k] for k in wrong], [notes[k] for k in wrong]) if notes is not None and len(notes) == len(leaves) else []
+        if any(told):
+            return next((n for n in told if n is not None and (n.made or n.origin["value"] == "nan")), None) or next(n for n in told if n is not None)
+        if notes is not None and any(notes):  # an argument that went through as it was
+            return next(n for n in notes if n is not None)
+        a = next(array_of(part) for part in pieces(leaves[wrong[0]]) if is_bad(part))
+        at = first_bad(a)
+        link = {"op": self.name, "element": at, "value": str(a[at]), "dtype": str(a.dtype), "shape": str(list(a.shape))}
+        return Note(link, None, {"source": "unknown", "number": id(leaves[wrong[0]]), "value": str(a[at]), "spread": 0, "entry": at,
+                                 "missing": "Op by op it came out finite, or it could not be run so."})
 
     # ---- what the user asks ---------------------------------------------------------------------------------------------
     def blame(self, error=None):
@@ -175,24 +184,11 @@ class Watched(Session):
 
     def see(self, parameters, gradients):
         """Tells the trends of a step: trees of weights and gradients. Needs watch(f, trends=True)."""
-        if self.trends_seen is None:
-            raise wp.ArgumentError("see: trends are not watched: watch(f, trends=True).")
-        before = len(self.trends_seen.findings)
         gradients, step = jax.tree_util.tree_leaves(gradients), _core.current_step()
         wp.set_step(self.step_now())
-        for (path, p), g in zip(jax.tree_util.tree_leaves_with_path(parameters), gradients):
-            self.trends_seen.see(jax.tree_util.keystr(path).strip("['].") or "parameter", wp.asarray(np.asarray(p)), wp.asarray(np.asarray(g)))
+        self.see_trends((jax.tree_util.keystr(path).strip("['].") or "parameter", *(wp.asarray(array_of(x)) for x in (p, g)))
+                        for (path, p), g in zip(jax.tree_util.tree_leaves_with_path(parameters), gradients) if self._seen(p) and self._seen(g))
         wp.set_step(step)
-        self.findings += self.trends_seen.findings[before:]
-
-
-def _tensors(leaves):
-    found = []
-    for x in leaves:
-        a = array_of(x) if hasattr(x, "dtype") else None
-        if a is not None and len(found) < 3:
-            found.append(wp.asarray(a))
-    return found
 
 
 def watch(f=None, **options):
@@ -201,8 +197,6 @@ def watch(f=None, **options):
     f may be jitted, a gradient, vmapped, or contain scan, cond and while. data: an array, or a dict of arrays, whose rows are named in reports. level:
     "escape" and "raise" raise NonFiniteError, "warn" warns, "off" only records. record: a file that `wellposed postmortem` reads. every_op: run
     op by op each time, so that also what is masked later is seen. trends: w.see(parameters, gradients) tells gradients that grow. guard: nothing is
-    raised; w.ok says whether the last call was good, so that the update can be left out.
+    raised; w.ok says whether the last call was good, so that the update can be left out. device="copy": arrays on a GPU are looked at as copies.
     """
     return Watched(f, **options) if f is not None else lambda g: Watched(g, **options)
-
-

@@ -3,9 +3,9 @@
 Under jit a policy that raises ends the compiled program with the report as its text. diagnosed.inv(A) gives (value, Diagnosis); under a transformation
 (value, Verdict) with arrays of status (see STATUS), rcond and digits. through_svd and through_eigh take the function that follows.
 """
+import dataclasses
 import sys
 import types
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,21 +13,14 @@ import numpy as np
 
 import wellposed as wp
 
-from .._adapters.functions import named
-from ._call import STATUS, Program, call_p
+from .._adapters.functions import STATUS, Verdict, asks_for_copies, linalg_function, named, quiet_options
+from ._call import Program, call_p, on_cpu
 from ._through import eigh_apply, svd_apply, through_eigh, through_svd
 
 # Functions whose batches are leading axes and whose results have shapes that the shapes of the arguments tell.
 _NAMES = """inv solve lstsq pinv svd svdvals qr cholesky cho_solve eigh eigvalsh eig eigvals det slogdet logdet cond rcond matrix_rank matrix_norm
 expm logm sqrtm polar projector low_rank matrix_power solve_triangular ldl lu lu_solve schur nearest_spd covariance""".split()
 _VECTORS = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve"}  # the last argument may be one vector
-
-
-class Verdict(NamedTuple):
-    """What is known of each matrix inside a compiled program: the index of its status in STATUS, its reciprocal condition, its digits."""
-    status: jax.Array
-    rcond: jax.Array
-    digits: jax.Array
 
 
 def _is_array(x):
@@ -38,7 +31,7 @@ def _plain(v):
     return v.item() if isinstance(v, np.generic) else tuple(v) if isinstance(v, list) else v
 
 
-def _prepared(name, args, kwargs):
+def _prepared(name, args, kwargs, device):
     at = tuple(i for i, a in enumerate(args) if _is_array(a))
     if not at:
         raise wp.DtypeError(f"{name}: needs arrays of JAX; got {', '.join(type(a).__name__ for a in args) or 'nothing'}.")
@@ -52,7 +45,7 @@ def _prepared(name, args, kwargs):
         if x.ndim < 2:
             raise wp.ShapeError(f"{name}: needs matrices [..., m, n]; got {list(x.shape)}.")
     slots = tuple(None if i in at else _plain(a) for i, a in enumerate(args))
-    return Program(name, slots, at, tuple(sorted((k, _plain(v)) for k, v in kwargs.items()))), xs, vector
+    return Program(name, slots, at, tuple(sorted((k, _plain(v)) for k, v in kwargs.items())), copies=asks_for_copies(name, device)), xs, vector
 
 
 def _results(name, outs, vector):
@@ -63,25 +56,22 @@ def _results(name, outs, vector):
 
 
 def _function(name):
-    def call(*args, **kwargs):
-        program, xs, vector = _prepared(name, args, kwargs)
+    def call(*args, device=None, **kwargs):
+        program, xs, vector = _prepared(name, args, kwargs, device)
         return _results(name, call_p.bind(*xs, program=program), vector)
     return named(call, name, getattr(wp.linalg, name))
 
 
 def _diagnosed(name):
-    def call(*args, **kwargs):
-        program, xs, vector = _prepared(name, args, {"if_ill": "nan", **kwargs})
+    def call(*args, device=None, **kwargs):
+        program, xs, vector = _prepared(name, args, quiet_options(name, kwargs), device)
         if any(isinstance(x, jax.core.Tracer) for x in xs):
             value = call_p.bind(*xs, program=program)
-            quiet = Program(name, program.slots, program.tensors_at, tuple(sorted(kwargs.items())), verdict=True)
+            quiet = dataclasses.replace(program, options=tuple(sorted(kwargs.items())), verdict=True)
             return _results(name, value, vector), Verdict(*call_p.bind(*map(jax.lax.stop_gradient, xs), program=quiet))
-        full = list(program.slots)
-        for at, x in zip(program.tensors_at, xs):
-            full[at] = wp.asarray(np.asarray(x))
-        value, d = getattr(wp.linalg.diagnosed, name)(*full, **kwargs)
-        outs = [jnp.asarray(np.asarray(y)) for y in (value if isinstance(value, tuple) else (value,))]
-        return _results(name, outs, vector), d
+        box = {}
+        outs = on_cpu(xs, program, linalg_function(name, True, program.slots, program.tensors_at, kwargs, box))
+        return _results(name, outs, vector), box["diagnosis"]
     return named(call, name, getattr(wp.linalg.diagnosed, name))
 
 

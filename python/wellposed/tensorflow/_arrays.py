@@ -7,8 +7,14 @@ def is_eager(x):
     return isinstance(x, tf.Tensor) and hasattr(x, "numpy")
 
 
+def elsewhere(x):
+    """"on GPU:0" for an eager tensor that is not on the CPU; None: it is."""
+    device = x.backing_device
+    return None if "CPU" in device else f"on {device.rpartition('device:')[2]}"
+
+
 def as_numpy(x):
-    """The elements; None: it has none that can be looked at (a resource, a variant, a string, a sparse tensor)."""
+    """The elements, of another device as a copy; None: it has none that can be looked at (a resource, a variant, a string, a quantised tensor)."""
     if not is_eager(x):
         return None
     if x.dtype.is_floating or x.dtype.is_complex or x.dtype.is_integer or x.dtype.is_bool:

@@ -1,18 +1,19 @@
 """Calls of tf.function: looked at by their results and the variables they write to, and run again op by op when those are wrong."""
+import itertools
 import sys
 
-import numpy as np
 import tensorflow as tf
-from tensorflow.python import pywrap_tfe
-from tensorflow.python.eager import context
 
 import wellposed as wp
 from wellposed import _core
 
 from .._adapters.judge import Note
-from .._adapters.session import folder_of
+from .._adapters.session import first_bad, folder_of, version_guard
 from . import _graph
-from ._arrays import as_numpy, is_eager, is_float
+from ._arrays import is_eager, is_float
+
+context, _execute = version_guard("tensorflow", tf.__version__, "2.16", [
+    "tensorflow.python.eager.context", "tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute"])
 
 _GRAPHS = {}  # what is known of functions, by their names, which are never given twice
 
@@ -31,7 +32,7 @@ class Calls:
             return outputs
         bad = self._quietly(self._first_bad, outputs)
         if this["recorded"] is not None:
-            this["recorded"].done(first_tensors(outputs), bad is not None)
+            self._quietly(lambda: this["recorded"].done(self._tensors(outputs), bad is not None))
         self._last, self.ok = this, bad is None
         if bad is not None:
             self._blame_call(this, bad, None)
@@ -52,8 +53,13 @@ class Calls:
         if self._last is not None:
             same = self._last["name"] == name and all(self._last["inputs"][i] is inputs[i] for i, _ in places)
             self._look_back(before if same else None)
-        recorded = _core.Recorded(_short(name), first_tensors(inputs)) if self.recording else None
+        recorded = _core.Recorded(_short(name), self._tensors(inputs)) if self.recording else None
         return {"name": name, "graph": graph, "places": places, "inputs": inputs, "before": before, "recorded": recorded}
+
+    def _tensors(self, values):
+        """The first of the values that have elements, for recordings."""
+        arrays = (self._array(x) for x in values if is_eager(x))
+        return [wp.asarray(a) for a in itertools.islice((a for a in arrays if a is not None), 3)]
 
     def _first_bad(self, outputs):
         return next((t for t in outputs if is_float(t) and self._bad(t)), None)
@@ -90,7 +96,7 @@ class Calls:
         forward = _forward_ops(graph)
 
         def saw(op, ins, outs):
-            if not any((t.dtype.is_floating or t.dtype.is_complex) and self._bad(t) for t in outs):
+            if not any(is_float(t) and self._bad(t) for t in outs):
                 return
             file, line = _user_line(op)
             label = op.type
@@ -108,23 +114,23 @@ class Calls:
         outs = runner.run(graph, feed)
         if bad is not None:
             for t in outs:
-                if is_eager(t) and (t.dtype.is_floating or t.dtype.is_complex) and self._bad(t):
+                if is_eager(t) and is_float(t) and self._bad(t):
                     found = self._note(t)
                     if found is not None:
                         return found
         made = [n for n in first if n.made] or first
         if made:
             return made[0]
-        a = as_numpy(bad) if bad is not None else as_numpy(before[variable])
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0]) if bad is not None else ()
-        return Note({"op": f"function {_short(name)}", "element": at, "value": str(a[at]) if bad is not None else "nan"}, None,
+        a = self._array(bad) if bad is not None else None
+        at = first_bad(a) if a is not None else ()
+        return Note({"op": f"function {_short(name)}", "element": at, "value": str(a[at]) if a is not None else "nan"}, None,
                     {"source": "unknown", "number": id(bad), "value": "nan", "spread": 0, "entry": at,
                      "missing": "Op by op it came out finite: the function draws random numbers or reads data, which are others the second time."})
 
 
 def _read(handle, dtype):
     """The value of a variable, sharing its memory: a later write makes a copy."""
-    return pywrap_tfe.TFE_Py_FastPathExecute(context.context(), "ReadVariableOp", None, handle, "dtype", dtype)
+    return _execute(context.context(), "ReadVariableOp", None, handle, "dtype", dtype)
 
 
 def _dtype_of(handle, like):
@@ -190,12 +196,3 @@ def _forward_ops(graph):
                     return found
         return None
     return find
-
-
-def first_tensors(values):
-    found = []
-    for x in values:
-        a = as_numpy(x)
-        if a is not None and len(found) < 3:
-            found.append(wp.asarray(a))
-    return found

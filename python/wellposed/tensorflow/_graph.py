@@ -1,9 +1,12 @@
 """Runs the graph of a tf.function op by op on real values, with its variables as they were before the call."""
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import context, execute
-from tensorflow.python.framework import function_def_to_graph
 
+from .._adapters.session import version_guard
+
+context, quick_execute, function_def_to_graph, *_ = version_guard("tensorflow", tf.__version__, "2.16", [
+    "tensorflow.python.eager.context", "tensorflow.python.eager.execute:quick_execute",
+    "tensorflow.python.framework.function_def_to_graph:function_def_to_graph", "tensorflow.python.eager.context:Context.get_function_def"])
 _CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 _CHOICES = {"If", "StatelessIf"}
 _LOOPS = {"While", "StatelessWhile"}
@@ -13,7 +16,7 @@ WRITES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
 
 def graph_of(name):
     """The graph of a function by its name."""
-    return function_def_to_graph.function_def_to_graph(context.context().get_function_def(name))
+    return function_def_to_graph(context.context().get_function_def(name))
 
 
 def written(graph, seen=None):
@@ -92,6 +95,6 @@ class GraphRunner:
             return []
         if op.type == "Const":
             return [tf.constant(tf.make_ndarray(op.get_attr("value")))]
-        outs = execute.quick_execute(op.type.encode(), len(op.outputs), list(inputs), _attributes(op), context.context())
+        outs = quick_execute(op.type.encode(), len(op.outputs), list(inputs), _attributes(op), context.context())
         self.saw(op, inputs, outs)
         return outs

@@ -1,4 +1,4 @@
-"""Keras' fit: a callback that keeps the weights and the batch of the step, and runs a step that fails again, op by op."""
+"""Keras' fit: a callback that keeps the weights and the batches of a step, and runs a step that fails again, op by op."""
 import keras
 import numpy as np
 import tensorflow as tf
@@ -6,22 +6,23 @@ import tensorflow as tf
 import wellposed as wp
 from wellposed import _core
 
+from ._arrays import flat
 from ._watch import Watch
 
 
 class Callback(keras.callbacks.Callback):
     """model.fit(…, callbacks=[Callback()]): when the loss or a weight stops being finite, names the layer, op, line, element and operands.
 
-    The step is run again eagerly with the weights from before it. data: an array or a dict of arrays whose rows are named. guard=True: the weights of
-    the step before are put back and training goes on; else NonFiniteError ends it. record: a file for `wellposed postmortem`. trends=True: weights
-    that grow are told early.
+    The step is run again eagerly with the weights from before it (with steps_per_execution, all steps of that execution). data: an array or a dict of arrays
+    whose rows are named. guard=True: the weights of the step before are put back and training goes on; else NonFiniteError ends it. record: a file for
+    `wellposed postmortem`: each step with its batch, and its rows if data names them. trends=True: weights that grow are told early.
     """
 
     def __init__(self, *, data=None, guard=False, record=None, trends=False):
         super().__init__()
         self.watch = Watch(data=data, record=record, trends=trends)
         self.guard = guard
-        self._batch, self._before, self._step = None, None, None
+        self._batches, self._before, self._run, self._numbers = [], None, None, {}
 
     @property
     def findings(self):
@@ -37,34 +38,56 @@ class Callback(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self.watch._begin()
-        model = self.model
-        self._step = model.train_step
-
-        def train_step(data):
-            self._keep(data)
-            return self._step(data)
-        model.train_step = train_step
-        model.make_train_function(force=True)  # traced again, with the batch kept
+        self.model.make_train_function()
+        self._run, self.model.train_function = self.model.train_function, self._train
+        if self.watch.recording:
+            self._numbers = {(name, row.tobytes()): k for name, a in self.watch._known for k, row in enumerate(np.ascontiguousarray(a))}
 
     def on_train_end(self, logs=None):
         self._finish()
 
     def _finish(self):
-        if self._step is not None:
-            self.model.train_step, self._step = self._step, None
-            self.model.train_function = None
+        if self._run is not None:
+            self.model.train_function, self._run = self._run, None
             self.watch._end()
 
-    def _keep(self, data):
-        """Inside the traced step: the batch goes into variables, which the callback can read."""
-        flat = [x for x in tf.nest.flatten(data) if isinstance(x, tf.Tensor)]
-        if self._batch is None:
-            with tf.init_scope():
-                self._batch = [tf.Variable(tf.zeros([0] * len(x.shape) if x.shape.rank is not None else [], x.dtype), shape=tf.TensorShape(
-                    [None] * x.shape.rank if x.shape.rank is not None else None), trainable=False, dtype=x.dtype) for x in flat]
-                self._tree = data
-        for v, x in zip(self._batch, flat):
-            v.assign(x)
+    # ---- one execution ----------------------------------------------------------------------------------------------------
+    def _train(self, iterator):
+        """Keras' own function on batches that are taken out one by one, as train_on_batch gives them."""
+        self._batches = []
+        for _ in range(self.model.steps_per_execution):
+            try:
+                self._batches.append(next(iterator))
+            except (StopIteration, tf.errors.OutOfRangeError):
+                break
+        if not self._batches:
+            raise StopIteration
+        return self._run(self._told() if self.watch.recording else iter(self._batches))
+
+    def _told(self):
+        """The batches, each in the recording while its step runs."""
+        for data in self._batches:
+            recorded = self.watch._quietly(self._recorded, data)
+            yield data
+            if recorded is not None:
+                recorded.done([], False)
+
+    def _recorded(self, data):
+        tensors = flat(data)
+        for x in tensors:
+            numbers = self._rows_of(self.watch._array(x))
+            if numbers is not None:
+                self.watch.rows(x, numbers[1], numbers[0])
+                break
+        return _core.Recorded("train step", self.watch._tensors(tensors))
+
+    def _rows_of(self, a):
+        """(name, numbers) of the rows of the data that a batch consists of."""
+        for name, known in self.watch._known if a is not None and a.ndim else ():
+            found = [self._numbers.get((name, row.tobytes())) for row in np.ascontiguousarray(a.astype(known.dtype))]
+            if found and None not in found:
+                return name, found
+        return None
 
     def on_train_batch_begin(self, batch, logs=None):
         self._before = [(v, tf.identity(v.value)) for v in self._variables()]
@@ -72,10 +95,9 @@ class Callback(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss", 0.0)
         w = self.watch
-        bad = not np.isfinite(loss) or any(v.dtype.startswith("float") and _core.first_nonfinite(np.asarray(v.value)) >= 0
-                                           for v in self.model.trainable_variables)
+        bad = not np.isfinite(loss) or any(v.dtype.startswith(("float", "bfloat")) and w._bad(tf.convert_to_tensor(v.value)) for v in self.model.trainable_variables)
         if w.trends is not None and not bad:
-            self._see_trends()
+            w.guarded(w.see_trends, self._changes())
         if not bad:
             w.next_step()
             return
@@ -94,31 +116,28 @@ class Callback(keras.callbacks.Callback):
         w.refuse(None, "fit", f"the loss was {loss}")
         w.next_step()
 
-    def _see_trends(self):
+    def _changes(self):
         """What the step did to the weights stands for the gradient."""
-        now = {id(v): x for v, x in self._before}
-        before = len(self.watch.trends.findings)
+        before = {id(v): x for v, x in self._before}
         for v in self.model.trainable_variables:
-            old = np.asarray(now[id(v)])
-            self.watch.trends.see(v.path, wp.asarray(np.asarray(v.value)), wp.asarray(np.asarray(v.value) - old))
-        self.watch.findings += self.watch.trends.findings[before:]
+            now = np.asarray(v.value)
+            yield v.path, wp.asarray(now), wp.asarray(now - np.asarray(before[id(v)]))
 
     def _restore(self):
         for v, x in self._before:
             v.assign(x)
 
     def _again(self):
-        """The step on the kept batch, eagerly, with the weights from before it."""
+        """The steps on the kept batches, eagerly, with the weights from before them."""
         self._restore()
-        values = iter([v.value() if callable(v.value) else v.value for v in self._batch])
-        data = tf.nest.map_structure(lambda x: next(values) if isinstance(x, tf.Tensor) else x, self._tree)
         step, recorder = self.watch._step_before, self.watch._recorder
         self.watch._recorder = None
         now = _core.current_step()
         try:
             with self.watch:
                 wp.set_step(now)
-                self._step(data)
+                for data in self._batches:
+                    self.model.train_step(tf.nest.map_structure(lambda x: None if isinstance(x, tf.experimental.Optional) else x, data))
         finally:
             self.watch._step_before, self.watch._recorder = step, recorder
             wp.set_step(now)

@@ -3,25 +3,23 @@ import re
 import sys
 import traceback
 
+import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import context
-from tensorflow.python.framework import op_callbacks
 
 import wellposed as wp
 from wellposed import _core
 
 from .. import cuda
-from .._adapters.judge import Note, Operand, judge
+from .._adapters.judge import Operand, judge
 from .._adapters.ops import kind_of
-from .._adapters.rows import Rows
-from .._adapters.session import Session, blame_of, folder_of, version_guard
-from ._arrays import as_numpy, flat, is_eager, is_float
+from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, version_guard
+from ._arrays import as_numpy, elsewhere, flat, is_eager, is_float
 from ._calls import Calls, is_users
 
-version_guard("tensorflow", tf.__version__, "2.16", {
-    "tensorflow.python.framework.op_callbacks": hasattr(op_callbacks, "add_op_callback"),
-    "Context.call_function": hasattr(context.Context, "call_function"), "Context.get_function_def": hasattr(context.Context, "get_function_def")})
+context, _add_callback, _remove_callback, *_ = version_guard("tensorflow", tf.__version__, "2.16", [
+    "tensorflow.python.eager.context", "tensorflow.python.framework.op_callbacks:add_op_callback",
+    "tensorflow.python.framework.op_callbacks:remove_op_callback", "tensorflow.python.eager.context:Context.call_function", "tensorflow.python.framework.ops:EagerTensor.backing_device"])
 for _module in ("tensorflow", "keras"):
     if _module in sys.modules and getattr(sys.modules[_module], "__file__", None):
         _core.pass_over(folder_of(_module))
@@ -34,14 +32,12 @@ _INDEX = re.compile(r"indices\[([\d, ]+)\] = (-?\d+) is not in \[0, (\d+)\)")
 class Watch(Calls, Session):
     """with watch() as w: … names the op that made an Inf or NaN when it reaches a gradient, a variable or the result of a tf.function."""
 
-    def __init__(self, *, data=None, level="escape", record=None, trends=False, guard=False):
-        super().__init__(level, record)
-        self.guard = guard
-        self.trends = wp.Trends() if trends else None
-        self.rows_known = Rows()
+    def __init__(self, *, data=None, level="escape", record=None, trends=False, guard=False, device="name"):
+        super().__init__(level, record, device=device, trends=trends)
+        self.guard, self._scaled = guard, False
         self._notes, self._lines, self._busy, self._last = {}, {}, False, None
         self._undo, self._known = [], []
-        for name, x in (data.items() if isinstance(data, dict) else [("data", data)] if data is not None else []):
+        for name, x in datasets(data):
             a = np.asarray(x)
             self.rows_known.add(a.ctypes.data, a.strides, a.shape, range(len(a)), name, lasting=True, keep=a)
             self._known.append((name, a))
@@ -50,19 +46,26 @@ class Watch(Calls, Session):
     def __enter__(self):
         self._begin()
         ctx = context.context()
-        op_callbacks.add_op_callback(self._saw)
+        _add_callback(self._saw)
         call = ctx.call_function
         ctx.call_function = lambda name, inputs, count: self._called(call, name, inputs, count)
-        gradient = tf.GradientTape.gradient
-
-        def watched_gradient(tape, target, sources, *args, **kwargs):
-            found = gradient(tape, target, sources, *args, **kwargs)
-            self._leaves(found, "gradient")
-            return found
-        tf.GradientTape.gradient = watched_gradient
-        self._undo = [lambda: ctx.__dict__.pop("call_function", None), lambda: setattr(tf.GradientTape, "gradient", gradient),
-                      lambda: op_callbacks.remove_op_callback(self._saw)]
+        self._undo = [lambda: ctx.__dict__.pop("call_function", None), lambda: _remove_callback(self._saw)]
+        scaling = keras.optimizers.LossScaleOptimizer
+        self._around(tf.GradientTape, "gradient", self._gradient)
+        self._around(scaling, "scale_loss", self._scale_loss)
+        self._around(scaling, "apply", self._apply_scaled)
+        self._around(keras.optimizers.Optimizer, "apply", self._apply)
         return self
+
+    def _around(self, owner, name, method):
+        """owner.name runs through method(original, …) in the block."""
+        plain, own = getattr(owner, name), name in vars(owner)
+
+        @tf.autograph.experimental.do_not_convert
+        def watched(*args, **kwargs):
+            return method(plain, *args, **kwargs)
+        setattr(owner, name, watched)
+        self._undo.append(lambda: setattr(owner, name, plain) if own else delattr(owner, name))
 
     def __exit__(self, kind, error, trace):
         for undo in self._undo:
@@ -100,7 +103,7 @@ class Watch(Calls, Session):
         """Says which rows of a data set a batch (a tensor or a structure of them) consists of; returns the batch."""
         ids = [int(i) for i in np.asarray(ids)]
         for x in flat(batch):
-            a = as_numpy(x)
+            a = as_numpy(x) if is_eager(x) and elsewhere(x) is None else None  # rows are found by address
             if a is not None and a.ndim and a.shape[0] == len(ids):
                 self.rows_known.add(a.ctypes.data, a.strides, a.shape, ids, name, keep=x)
         return batch
@@ -116,28 +119,19 @@ class Watch(Calls, Session):
         return None
 
     def entrance(self, x, element):
-        a = as_numpy(x)
+        a = self._array(x) if x is not None else None
         if a is None:
             return {}
-        at = self.rows_known.locate(a.ctypes.data + sum(i * s for i, s in zip(element, a.strides))) if self.rows_known else None
-        if at is None and a.ndim and element:
-            like = self._row_like(a[element[0]])
-            at = (*like, element[1:]) if like else None
-        return {"source": "data", "name": at[0], "row": at[1], "entry": at[2]} if at else {"name": "an argument"}
+        found = self.located(a.ctypes.data + sum(i * s for i, s in zip(element, a.strides)))
+        like = self._row_like(a[element[0]]) if found is None and a.ndim and element else None
+        return found or ({"source": "data", "name": like[0], "row": like[1], "entry": element[1:]} if like else {"name": "an argument"})
 
     def _rests_on(self, note, out, operands):
         element = note.link["element"]
         if not element or "derivative" in note.link["op"]:
             return None
-        batch = self.rows_known.of_batch(out.shape[0])
-        if batch:
-            return batch[0], [batch[1][element[0]]]
-        for o in operands:
-            if o.value is not None and o.value.ndim and o.value.shape[0] == out.shape[0]:
-                like = self._row_like(o.value[element[0]])
-                if like:
-                    return like[0], [like[1]]
-        return None
+        alike = (self._row_like(o.value[element[0]]) for o in operands if o.value is not None and o.value.ndim and o.value.shape[0] == out.shape[0])
+        return self.row_of_batch(element, out) or next(((name, [row]) for name, row in filter(None, alike)), None)
 
     # ---- eager ops ------------------------------------------------------------------------------------------------------
     def _saw(self, op_type, inputs, attrs, outputs, op_name=None, graph=None):
@@ -145,22 +139,41 @@ class Watch(Calls, Session):
             return None
         self._busy = True
         try:
-            if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand
-                self._lines[op_type, getattr(inputs[0], "_id", None)] = _core.user_line()
-                if len(self._lines) > _MOST_LINES:
-                    self._lines = dict(list(self._lines.items())[_MOST_LINES // 2:])
-            if any(is_float(t) and self._bad(t) for t in outputs):
-                self.guarded(self._judge_eager, op_type, inputs, outputs)
+            self.guarded(self._look, op_type, inputs, outputs)
         finally:
             self._busy = False
         return None
 
+    def _look(self, op_type, inputs, outputs):
+        if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand
+            self._lines[op_type, getattr(inputs[0], "_id", None)] = _core.user_line()
+            if len(self._lines) > _MOST_LINES:
+                self._lines = dict(list(self._lines.items())[_MOST_LINES // 2:])
+        bad = False
+        for t in outputs:
+            if is_float(t):
+                bad |= self._bad(t)
+            elif t.dtype.is_quantized:
+                self.not_looked_at("a quantised tensor")
+        if bad:
+            self._judge_eager(op_type, inputs, outputs)
+
+    def _array(self, x):
+        """The elements as an array; None: it has none, or they are out of reach."""
+        return as_numpy(x) if is_eager(x) and (self.copies or elsewhere(x) is None) else None
+
     def _bad(self, t):
-        try:
-            return _core.first_nonfinite(t) >= 0
-        except Exception:
-            a = as_numpy(t)
-            return a is not None and a.dtype.kind in "fc" and not np.isfinite(a).all()
+        where = elsewhere(t)
+        if where is None:
+            try:
+                return _core.first_nonfinite(t) >= 0
+            except Exception:  # float8
+                pass
+        elif not self.copies:
+            self.not_looked_at(where)
+            return False
+        a = as_numpy(t)
+        return a is not None and a.dtype.kind in "fc" and not np.isfinite(a).all()
 
     def _forward_of(self):
         """The op whose gradient runs now: (type, its first input), found on the stack; None in the forward pass."""
@@ -188,8 +201,7 @@ class Watch(Calls, Session):
     def _judge(self, op_type, label, where, inputs, outputs):
         operands, tensors = [], {}
         for k, x in enumerate(inputs):
-            x = x if is_eager(x) else None
-            value = as_numpy(x) if x is not None else None
+            value = self._array(x)
             if value is None:
                 continue
             o = Operand(f"x{k + 1}", value, self._note(x))
@@ -199,7 +211,7 @@ class Watch(Calls, Session):
             operands = operands[1:]
         newest = None
         for t in outputs:
-            out = as_numpy(t)
+            out = self._array(t)
             if out is None or out.dtype.kind not in "fc" or np.isfinite(out).all():
                 continue
             note = judge(label, kind_of(op_type), operands, out, where, lambda o, at: self.entrance(tensors.get(id(o)), at))
@@ -216,12 +228,36 @@ class Watch(Calls, Session):
         return kept[1] if kept is not None and kept[0] is x else None
 
     # ---- where values leave -----------------------------------------------------------------------------------------------
+    def _gradient(self, gradient, tape, target, sources, *args, **kwargs):
+        found = gradient(tape, target, sources, *args, **kwargs)
+        if not self._scaled:
+            self.guarded(self._leaves, found, lambda k: "gradient")
+        return found
+
+    def _scale_loss(self, scale_loss, optimizer, loss):
+        """From here to the optimizer's step gradients are scaled, and beyond the range of f16 now and then: the optimizer judges them."""
+        self._scaled = True
+        return scale_loss(optimizer, loss)
+
+    def _apply_scaled(self, apply, optimizer, *args, **kwargs):
+        self._scaled = False
+        return apply(optimizer, *args, **kwargs)
+
+    def _apply(self, apply, optimizer, grads, trainable_variables=None):
+        if not self.guard:
+            names = [getattr(v, "path", "a variable") for v in trainable_variables or optimizer._trainable_variables or ()]
+            grads = list(grads)
+            self.guarded(self._leaves, grads, lambda k: f"gradient of {names[k]}" if k < len(names) else "gradient")
+        return apply(optimizer, grads, trainable_variables)
+
     def _leaves(self, found, sink):
+        """sink(k): the name of the k-th."""
         if self.level == "off" or self._busy or not tf.executing_eagerly():
             return
-        for x in flat(found):
+        for k, x in enumerate(flat(found)):
             if is_eager(x) and x.dtype.is_floating and self._bad(x):
-                return self._left(self.note_of(x), sink)
+                self._left(self.note_of(x), sink(k))
+                return
         self.ok = True
 
     def _left(self, note, sink):
@@ -231,12 +267,7 @@ class Watch(Calls, Session):
             self.escaped(note, sink)
 
     def note_of(self, x):
-        note = self._note(x)
-        if note is not None:
-            return note
-        a = as_numpy(x)
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
-        return Note(None, None, {"source": "given", "number": -id(x), "value": str(a[at]), "spread": 0, "entry": at, **self.entrance(x, at)})
+        return self._note(x) or given_note(x, self._array(x), self.entrance)
 
     def blame(self, x):
         """The way back of a tensor's first element that is not finite, or of an error."""
@@ -245,35 +276,32 @@ class Watch(Calls, Session):
     # ---- trends -----------------------------------------------------------------------------------------------------------
     def see(self, variables, gradients):
         """Tells the trends of a step. Needs watch(trends=True)."""
-        if self.trends is None:
-            raise wp.ArgumentError("see: trends are not watched: watch(trends=True).")
-        self._busy, before = True, len(self.trends.findings)
+        self._busy = True
         try:
-            for v, g in zip(flat(variables), flat(gradients)):
-                self.trends.see(v.name.split(":")[0], wp.asarray(v.numpy()), wp.asarray(tf.convert_to_tensor(g).numpy()))
+            self.see_trends((v.name.split(":")[0], wp.asarray(v.numpy()), wp.asarray(tf.convert_to_tensor(g).numpy()))
+                            for v, g in zip(flat(variables), flat(gradients)))
         finally:
             self._busy = False
-        self.findings += self.trends.findings[before:]
         self.next_step()
 
 
 def _layer_on_stack():
     """Names of the Keras layers that run, the outermost first."""
-    keras = sys.modules.get("keras")
     names, frame = [], sys._getframe(1)
-    while frame is not None and keras is not None:
+    while frame is not None:
         if frame.f_code.co_name == "call" and isinstance(frame.f_locals.get("self"), keras.layers.Layer):
             names.append(frame.f_locals["self"].name)
         frame = frame.f_back
     return "/".join(reversed(names))
 
 
-def watch(*, data=None, level="escape", record=None, trends=False, guard=False):
+def watch(*, data=None, level="escape", record=None, trends=False, guard=False, device="name"):
     """with watch() as w: … looks at every eager op, and at results and variables of every tf.function; what is wrong is traced op by op.
 
     data: an array or a dict of arrays whose rows are named in reports. level: "escape" raises NonFiniteError where an Inf or NaN reaches a gradient, the
     result of a tf.function or a variable; "warn" warns; "raise" raises where it is made; "off" only records. record: a file that
     `wellposed postmortem` reads. trends: w.see(variables, gradients) tells gradients that grow. guard: nothing is raised; w.ok says whether the last
-    gradient or function was good, so that the update can be left out. For Keras' fit use wellposed.tensorflow.Callback.
+    gradient or function was good, so that the update can be left out. device="copy": tensors on a GPU are looked at as copies. For Keras' fit use
+    wellposed.tensorflow.Callback.
     """
-    return Watch(data=data, level=level, record=record, trends=trends, guard=guard)
+    return Watch(data=data, level=level, record=record, trends=trends, guard=guard, device=device)

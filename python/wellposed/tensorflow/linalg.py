@@ -1,8 +1,11 @@
 """Linear algebra of wellposed on tensors of TensorFlow: the same functions, policies and diagnoses, with derivatives of any order, in tf.function too.
 
 Inside a tf.function the functions run through tf.numpy_function: values, policies and gradients are the same, but such a function cannot be saved as a
-SavedModel. diagnosed.inv(A) gives (value, Diagnosis) in eager mode. through_svd and through_eigh take the function that follows.
+SavedModel. diagnosed.inv(A) gives (value, Diagnosis); in a tf.function (value, Verdict) with tensors of status (see STATUS), rcond and digits. through_svd and
+through_eigh take the function that follows.
 """
+import itertools
+import operator
 import sys
 import types
 
@@ -11,10 +14,13 @@ import tensorflow as tf
 
 import wellposed as wp
 
-from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, fill, linalg_function, named, through
-from ._arrays import as_numpy
+from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, linalg_function, named, probe, quiet_options, through,
+                                   verdict_function)
+from .._adapters.session import version_guard
+from ._arrays import as_numpy, elsewhere
 
-
+_stop_recording, _recorded_types = version_guard("tensorflow", tf.__version__, "2.16", [
+    "tensorflow.python.eager.record:stop_recording", "tensorflow.python.pywrap_tfe:TFE_Py_TapeSetPossibleGradientTypes"])
 _LARGE = 4096  # elements
 
 
@@ -25,25 +31,44 @@ def _to_wp(x):
     return wp.asarray(a)
 
 
+def _row_major(y):
+    return y.strides == tuple(itertools.accumulate(reversed(y.shape[1:]), operator.mul, initial=1))[::-1]
+
+
 def _to_tf(y):
-    a = np.asarray(y)
-    if a.size >= _LARGE and a.flags.c_contiguous and a.dtype.kind in "fc":  # nobody else sees its memory: it is handed over
+    if y.size >= _LARGE and y.dtype != wp.bool and _row_major(y):  # nobody else sees its memory: it is handed over
         return tf.experimental.dlpack.from_dlpack(y.__dlpack__(copy=False))
-    return tf.convert_to_tensor(a)
+    return tf.convert_to_tensor(np.asarray(y))
 
 
 def _eager(fn, xs):
     return [_to_tf(y) for y in fn([_to_wp(x) for x in xs])]
 
 
-def _refuse_device(name, xs):
+def _recorded(xs):
+    """Whether a tape or a forward accumulator follows one of the tensors."""
+    return _recorded_types(list(xs)) != 0
+
+
+def _refuse_device(name, xs, device):
+    """Tensors of a graph have no place yet: where there is a GPU, they may be on it."""
+    if asks_for_copies(name, device):
+        return
     for x in xs:
-        if tf.executing_eagerly() and "GPU" in (x.device or ""):
-            raise wp.ArgumentError(f"{name}: a tensor is on {x.device}; wellposed computes on the CPU. Use with tf.device('CPU'): x = tf.identity(x).")
+        if tf.executing_eagerly():
+            where = elsewhere(x)
+        else:
+            where = "in a graph that may run on a GPU" if tf.config.list_logical_devices("GPU") and "CPU" not in tf.identity(x).device else None
+        if where is not None:
+            raise wp.ArgumentError(f"{name}: a tensor is {where}; wellposed computes on the CPU. Use with tf.device('CPU'): x = tf.identity(x), or "
+                                   f'{name}(x, device="copy"), which copies there and back.')
 
 
 def _run(fn, xs, like=None):
     """fn(xs) with its derivatives: a list of tensors. like: (dtype, shape) of the results, for graphs."""
+    if tf.executing_eagerly() and not _recorded(xs):
+        return _eager(fn, xs)
+
     @tf.custom_gradient
     def call(*xs):
         outs = _eager(fn, xs) if tf.executing_eagerly() else _in_graph(fn, xs, like)
@@ -68,37 +93,39 @@ def _in_graph(fn, xs, like):
 
 def _like(fn, xs):
     """(dtype, shape) of the results: by the function itself on small matrices of the same form."""
-    probes = []
-    for x in xs:
-        dims = [1 if n is None else n for n in x.shape.as_list()]
-        m, n = dims[-2] if len(dims) > 1 else dims[-1], dims[-1]
-        p = np.eye(m, n) * (2 + np.arange(n) / max(n, 1)) + 0.25 / max(m, n)
-        p = p[:, 0] if len(dims) == 1 else np.broadcast_to(p, (1,) * (len(dims) - 2) + (m, n))
-        probes.append(wp.asarray(p.astype(x.dtype.as_numpy_dtype)))
-    outs = fn(probes)
-    most = max(xs, key=lambda x: x.shape.rank)
-    batch = most.shape[:-2]
+    outs = fn([probe([1 if n is None else n for n in x.shape.as_list()], x.dtype.as_numpy_dtype) for x in xs])
+    batch = max(xs, key=lambda x: x.shape.rank).shape[:-2]
     known = all(n is not None for x in xs for n in x.shape.as_list()[-2:])
     return [(tf.as_dtype(np.asarray(y).dtype), batch.concatenate(tf.TensorShape(y.shape[len(batch):])) if known else tf.TensorShape(None)) for y in outs]
 
 
+def _called_in_graph(name, diagnosed, args, at, kwargs, box):
+    """Results, and a Verdict where a diagnosis is asked for: a Diagnosis is an object of Python."""
+    xs = [args[i] for i in at]
+    if diagnosed:
+        kwargs = quiet_options(name, kwargs)
+    fn, quiet = (linalg_function(name, False, args, at, options, box) for options in (kwargs, {k: v for k, v in kwargs.items() if k != "if_ill"}))
+    if diagnosed:
+        judge = verdict_function(name, args, at, {k: v for k, v in kwargs.items() if k != "if_ill"})
+        with _stop_recording():
+            box["diagnosis"] = Verdict(*_in_graph(judge, xs, _like(judge, xs)))
+    like = _like(quiet, xs)
+    return _in_graph(fn, xs, like) if name in NOT_DIFFERENTIABLE else _run(fn, xs, like)
+
+
 def _function(name, diagnosed):
-    def call(*args, **kwargs):
+    def call(*args, device=None, **kwargs):
         args = [tf.convert_to_tensor(a) if isinstance(a, (tf.Variable, np.ndarray)) else a for a in args]
         at = [i for i, a in enumerate(args) if isinstance(a, tf.Tensor)]
         if not at:
             raise wp.DtypeError(f"{name}: needs tensors of TensorFlow; got {', '.join(type(a).__name__ for a in args) or 'nothing'}.")
-        xs = [args[i] for i in at]
-        _refuse_device(name, xs)
-        box = {}
-        fn = linalg_function(name, diagnosed, args, at, kwargs, box)
+        xs, box = [args[i] for i in at], {}
+        _refuse_device(name, xs, device)
         if tf.executing_eagerly():
+            fn = linalg_function(name, diagnosed, args, at, kwargs, box)
             out = _eager(fn, xs) if name in NOT_DIFFERENTIABLE else _run(fn, xs)
         else:
-            if diagnosed:
-                raise wp.ArgumentError(f"diagnosed.{name}: a Diagnosis is an object of Python; call it outside of tf.function, or through tf.numpy_function.")
-            quiet = linalg_function(name, False, args, at, {k: v for k, v in kwargs.items() if k != "if_ill"}, box)
-            out = _run(fn, xs, _like(quiet, xs))
+            out = _called_in_graph(name, diagnosed, args, at, kwargs, box)
         value = box["type"](*out) if box["type"] is not None else out[0]
         return (value, box["diagnosis"]) if diagnosed else value
     return named(call, name, getattr(wp.linalg, name))
@@ -127,14 +154,56 @@ class _TensorFlow(Framework):
         return [tf.convert_to_tensor(t) for t in tape.gradient(along, gs, unconnected_gradients=tf.UnconnectedGradients.ZERO)]
 
 
+# ---- functions that follow ------------------------------------------------------------------------------------------------------
+@tf.custom_gradient
+def _once(g):
+    def never(*_):
+        raise wp.GradientError("through_svd, through_eigh: second derivatives are known only without other arguments: through_svd(A, f).")
+    return tf.identity(g), never
+
+
+@tf.custom_gradient
+def _gate(x):
+    return tf.identity(x), _once
+
+
+@tf.custom_gradient
+def _joined(y, z):
+    """The value of y; gradients to y's matrix and to the other arguments through z. Only once: mixed derivatives are in neither."""
+    return tf.identity(y), lambda g: (g, g)
+
+
+def _parts(name, A):
+    """The factors as constants."""
+    wanted, options = ("svd", {"full_matrices": False}) if name == "through_svd" else ("eigh", {})
+    with _stop_recording():
+        return list(_function(wanted, False)(A, device="copy", **options))
+
+
 def _through(name, function):
-    def call(A, f):
-        A = tf.convert_to_tensor(A)
+    def call(A, f, *others, device=None):
+        A, others = tf.convert_to_tensor(A), [tf.convert_to_tensor(o) for o in others]
+        _refuse_device(name, [A, *others], device)
+        parts = _parts(name, A)
+        with _stop_recording():
+            fixed = [tf.identity(o) for o in others]
+        like = f(*parts, *fixed)
+        if _recorded([like]):
+            raise wp.ArgumentError(f"{name}: f uses a tensor or variable that a tape follows and that is not among its arguments; its gradient would be lost. "
+                                   f"Hand it over: {name}(A, f, w), with f(…, w).")
         fn = through(name, f, _TensorFlow())
-        if tf.executing_eagerly():
-            return _run(fn, [A])[0]
-        return _run(fn, [A], [(A.dtype.real_dtype if name.startswith("through") else A.dtype,
-                               tf.TensorShape([]) if name.startswith("through") else A.shape)])[0]
+        if not others or not _recorded(others):
+            return _run(fn, [A, *fixed], [(like.dtype, like.shape)])[0]
+        gated = [_gate(o) for o in others]
+        return _joined(_run(fn, [_gate(A), *fixed], [(like.dtype, like.shape)])[0], f(*parts, *gated))
+    return named(call, name, function)
+
+
+def _apply(name, function):
+    def call(A, f, *, device=None):
+        A = tf.convert_to_tensor(A)
+        _refuse_device(name, [A], device)
+        return _run(through(name, f, _TensorFlow()), [A], [(A.dtype, A.shape)])[0]
     return named(call, name, function)
 
 
@@ -142,5 +211,6 @@ diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellpose
 sys.modules[diagnosed.__name__] = diagnosed
 fill(wp.linalg, globals(), lambda name: _function(name, False))
 fill(wp.linalg.diagnosed, vars(diagnosed), lambda name: _function(name, True))
-for _name in ("through_svd", "through_eigh", "svd_apply", "eigh_apply"):
-    globals()[_name] = _through(_name, getattr(wp.linalg, _name))
+through_svd = _through("through_svd", wp.linalg.through_svd)
+through_eigh = _through("through_eigh", wp.linalg.through_eigh)
+svd_apply, eigh_apply = _apply("svd_apply", wp.linalg.svd_apply), _apply("eigh_apply", wp.linalg.eigh_apply)

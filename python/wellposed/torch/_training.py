@@ -1,19 +1,21 @@
 """Around a training step: where values leave (backward, optimizers), batches with row numbers, the guard, trends, errors explained."""
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 import wellposed as wp
 
 from .. import cuda
-from ._arrays import tensors_in, to_wp
+from .._adapters.session import version_guard
+from ._arrays import reason_hidden, tensors_in, to_wp
+
+_before_steps, _after_steps, _no_dispatch = version_guard("torch", torch.__version__, "2.10", [
+    "torch.optim.optimizer:register_optimizer_step_pre_hook", "torch.optim.optimizer:register_optimizer_step_post_hook", "torch:_C._DisableTorchDispatch"])
 
 
 class Training:
-    def __init__(self, watch, optimizer, trends, guard):
+    def __init__(self, watch, optimizer, guard):
         self.watch, self.optimizer, self.guard = watch, optimizer, guard
         if guard and optimizer is None:
             raise wp.ArgumentError("watch: guard=True needs the optimizer whose updates it guards: watch(model, optimizer=…, guard=True).")
-        self.trends = wp.Trends() if trends else None
         self._undo = []
 
     def begin(self):
@@ -21,16 +23,16 @@ class Training:
         backward, grad = torch.autograd.backward, torch.autograd.grad
 
         def watched_backward(tensors, *args, **kwargs):
-            self._leaves(tensors, "backward")
+            w.guarded(self._leaves, tensors, "backward")
             return backward(tensors, *args, **kwargs)
 
         def watched_grad(outputs, *args, **kwargs):
-            self._leaves(outputs, "grad")
+            w.guarded(self._leaves, outputs, "grad")
             return grad(outputs, *args, **kwargs)
         torch.autograd.backward, torch.autograd.grad = watched_backward, watched_grad
         self._undo.append(lambda: (setattr(torch.autograd, "backward", backward), setattr(torch.autograd, "grad", grad)))
-        before = register_optimizer_step_pre_hook(self._before_step)
-        after = register_optimizer_step_post_hook(lambda *_: w.next_step())
+        before = _before_steps(lambda optimizer, *_: w.guarded(self._before_step, optimizer))
+        after = _after_steps(lambda *_: w.next_step())
         self._undo += [before.remove, after.remove]
         if self.guard:
             self._guard()
@@ -43,10 +45,10 @@ class Training:
     # ---- where values leave -------------------------------------------------------------------------------------------
     def _leaves(self, tensors, sink):
         w = self.watch
-        if not w._watcher.notes or w.level == "off" or self.guard:
+        if not w.notes or w.level == "off" or self.guard:
             return
         for x in tensors_in(tensors):
-            if w._bad(x):
+            if w.is_bad(x):
                 w.escaped(w.note_of(x), sink)
 
     def _gradients(self, optimizer):
@@ -57,14 +59,15 @@ class Training:
 
     def _first_bad(self, optimizer):
         w = self.watch
-        if not w._watcher.notes:
+        if not w.notes:
             return None
-        return next(((p, g) for p, g in self._gradients(optimizer) if w._bad(g)), None)
+        return next(((p, g) for p, g in self._gradients(optimizer) if w.is_bad(g)), None)
 
-    def _before_step(self, optimizer, args, kwargs):
+    def _before_step(self, optimizer):
         w = self.watch
-        if self.trends is not None and (self.optimizer is None or optimizer is self.optimizer):
-            self._see_trends(optimizer)
+        if w.trends is not None and (self.optimizer is None or optimizer is self.optimizer):
+            with _no_dispatch():
+                w.see_trends(self._trends_of(optimizer))
         if w.level == "off":
             return
         found = self._first_bad(optimizer)
@@ -72,20 +75,21 @@ class Training:
             name = w._parameters.get(id(found[0]), "a parameter")
             w.escaped(w.note_of(found[1], f"gradient of {name}"), f"gradient of {name}")
 
-    def _see_trends(self, optimizer):
-        with torch._C._DisableTorchDispatch() if hasattr(torch._C, "_DisableTorchDispatch") else torch.no_grad():
-            before = len(self.trends.findings)
-            for k, (p, g) in enumerate(self._gradients(optimizer)):
-                if p.device.type == "cpu" and p.dtype.is_floating_point and g.layout is torch.strided:
-                    self.trends.see(self.watch._parameters.get(id(p), f"parameter {k}"), to_wp(p), to_wp(g))
-            self.watch.findings += self.trends.findings[before:]
+    def _trends_of(self, optimizer):
+        for k, (p, g) in enumerate(self._gradients(optimizer)):
+            name = self.watch._parameters.get(id(p), f"parameter {k}")
+            reason = reason_hidden(p) or reason_hidden(g) or (f"on {p.device}" if p.device.type != "cpu" else None)
+            if reason is None:
+                yield name, to_wp(p), to_wp(g)
+            else:
+                self.watch.pass_by(f"trends of {name} are not looked at: {reason}.")
 
     def _guard(self):
         """optimizer.step is passed over while a gradient is not finite."""
         optimizer, step = self.optimizer, self.optimizer.step
 
         def guarded(*args, **kwargs):
-            found = self._first_bad(optimizer)
+            found = self.watch.guarded(self._first_bad, optimizer)
             if found is None:
                 return step(*args, **kwargs)
             w, name = self.watch, self.watch._parameters.get(id(found[0]), "a parameter")
@@ -164,7 +168,7 @@ class Training:
             return []
         at = tuple(wrong[0].tolist())
         said = [f"indices{list(at)} = {int(indices[at])} is out of range for axis {axis}, which has length {length}; it must be from {low} to {length - 1}."]
-        found = self.watch._entrance(indices, at)
+        found = self.watch.entrance(indices, at)
         if found.get("source") == "data":
             where = f", column {found['entry'][0]}" if len(found["entry"]) == 1 else f", entry {list(found['entry'])}" if found["entry"] else ""
             said.append(f"Source: {found['name']} row {found['row']}{where} = {int(indices[at])}")

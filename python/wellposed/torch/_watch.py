@@ -3,25 +3,21 @@ import types
 
 import numpy as np
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import wellposed as wp
 from wellposed import _core
 
 from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
-from .._adapters.rows import Rows
-from .._adapters.session import Session, blame_of, folder_of, version_guard
+from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, version_guard
 from ._arrays import as_numpy, reason_hidden, tensors_in
+from ._notes import Notes
 from ._training import Training
 
-version_guard("torch", torch.__version__, "2.4", {
-    "torch._C._current_autograd_node": hasattr(torch._C, "_current_autograd_node"),
-    "OpOverload._op": hasattr(torch.ops.aten.add.Tensor, "_op"),
-    "OpOverload._schema": hasattr(torch.ops.aten.add.Tensor, "_schema")})
+TorchDispatchMode, _modes_off, _node_now, *_ = version_guard("torch", torch.__version__, "2.10", [
+    "torch.utils._python_dispatch:TorchDispatchMode", "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node",
+    "torch:ops.aten.add.Tensor._op", "torch:ops.aten.add.Tensor._schema", "torch:Tensor.__dlpack_c_exchange_api__"])
 _sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", None)
-_exchange = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
 _core.pass_over(folder_of("torch"))
 
 _PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
@@ -56,13 +52,11 @@ class Watch(Session):
     """
 
     def __init__(self, model=None, *, data=None, level="escape", record=None, optimizer=None, trends=False, guard=False, device="name"):
-        super().__init__(level, record)
-        if device not in ("name", "copy"):
-            raise wp.ArgumentError(f'watch: device must be "name" (say where tensors are) or "copy" (look at copies on the CPU); got {device!r}.')
-        self.model, self._copies = model, device == "copy"
-        self.rows_known, self._data, self._scaled = Rows(), data, False
-        self._training = Training(self, optimizer, trends, guard)
+        super().__init__(level, record, device=device, trends=trends)
+        self.model, self._data, self._scaled = model, data, False
+        self._training = Training(self, optimizer, guard)
         self._watcher = _core.Watcher(self._classify, self._slow, self._failed, _sequence, self._look)
+        self.notes = Notes(self._watcher)
         self._mode = _Mode(self._watcher.dispatch)
         self._parameters, self._wrapped, self._masks = {}, [], {}
 
@@ -91,17 +85,17 @@ class Watch(Session):
         self._training.end()
         try:
             if kind is None:
-                self._check_gradients_left()
+                self.guarded(self._check_gradients_left)
         finally:
-            self._watcher.clear_notes()
+            self.notes.clear()
             self._end()
 
     def _check_gradients_left(self):
         """Gradients that no optimizer took, and no scaler judged."""
-        if self.model is None or self._scaled or not self._watcher.notes or self._told:
+        if self.model is None or self._scaled or not self.notes or self._told:
             return
         for name, p in self.model.named_parameters():
-            if p.grad is not None and self._bad(p.grad):
+            if p.grad is not None and self.is_bad(p.grad):
                 self.escaped(self.note_of(p.grad, f"gradient of {name}"), f"gradient of {name}")
 
     # ---- rows of data -------------------------------------------------------------------------------------------------
@@ -112,16 +106,16 @@ class Watch(Session):
         if isinstance(data, torch.utils.data.DataLoader):
             self._training.follow(data)
             return
-        for name, x in (data.items() if isinstance(data, dict) else [("data", data)]):
+        for name, x in datasets(data):
             if not isinstance(x, torch.Tensor):
                 raise wp.ArgumentError(f"watch: data must be a tensor, a dict of tensors or a DataLoader; got {type(x).__name__}.")
             self._label(x, np.arange(x.shape[0]), name, lasting=True)
 
     def _label(self, x, ids, name, lasting=False):
         if reason_hidden(x) is None and x.device.type == "cpu":
-            note = self._note(x)
+            note = self.notes.of(x)
             if note is not None and not note.made:
-                self._watcher.note(x, None)  # it was in the data: told with its row, where it is read
+                self.notes.set(x, None)  # it was in the data: told with its row, where it is read
             size = x.element_size()
             self.rows_known.add(x.data_ptr(), [s * size for s in x.stride()], x.shape, ids, name, lasting=lasting, keep=x)
 
@@ -179,23 +173,39 @@ class Watch(Session):
 
     def _look(self, x):
         """Results that the compiled part could not look at."""
+        return bool(self.guarded(self._look_closer, x))
+
+    def _look_closer(self, x):
         if not isinstance(x, torch.Tensor):
             return False
-        reason = reason_hidden(x)
-        if reason is None and x.device.type != "cpu" and not self._copies:
-            reason = f"on {x.device}"
+        reason = self._out_of_reach(x)
         if reason is not None:
-            if x.dtype.is_floating_point or x.dtype.is_complex:
-                self.pass_by(f"a result is not looked at: {reason}.",
-                             'watch(…, device="copy") looks at copies on the CPU.' if reason.startswith("on ") else "")
+            if x.dtype.is_floating_point or x.dtype.is_complex or x.is_quantized:
+                self.not_looked_at(reason)
             return False
-        return self._bad(x)
+        bad = self.is_bad(x)
+        if not bad:
+            self.notes.set(x, None)
+        return bad
 
-    def _bad(self, x):
-        if _exchange and x.device.type == "cpu":
+    def _out_of_reach(self, x):
+        """Why the elements of x are not looked at; None: they are."""
+        return reason_hidden(x) or (f"on {x.device}" if x.device.type != "cpu" and not self.copies else None)
+
+    def _array(self, x):
+        """The elements as an array; None: out of reach."""
+        if self._out_of_reach(x) is not None:
+            return None
+        if x.device.type == "cpu":
+            return as_numpy(x)
+        with _modes_off():
+            return as_numpy(x)
+
+    def is_bad(self, x):
+        if x.device.type == "cpu":
             found = _core.first_nonfinite(x)
             return found is not None and found >= 0
-        array = as_numpy(x)
+        array = self._array(x)
         return array is not None and array.dtype.kind in "fc" and not np.isfinite(array).all()
 
     def _is_mask(self, function, out):
@@ -203,9 +213,9 @@ class Watch(Session):
         if not isinstance(out, torch.Tensor) or out.device.type != "cpu" or not out.is_floating_point():
             return False
         kept = self._masks.get((function, *_core.user_line()))
-        if kept is None or kept[0] < 3 or torch._C._current_autograd_node() is not None or out.amin().isnan():
+        if kept is None or kept[0] < 3 or _node_now() is not None or out.amin().isnan():
             return False
-        self._watcher.note(out, kept[1])
+        self.notes.set(out, kept[1])
         return True
 
     def _slow(self, function, args, kwargs, out):
@@ -226,7 +236,7 @@ class Watch(Session):
         """(name, line, scope and step) of an op: of a derivative those of the op it belongs to."""
         file, line = _core.user_line()
         where = {"file": file, "line": line, "scope": wp.current_scope(), "step": _core.current_step()}
-        node = torch._C._current_autograd_node()
+        node = _node_now()
         if node is not None:
             forward = node.name().removesuffix("0").removesuffix("Backward")
             mark = self._watcher.mark_of(node._sequence_nr()) if node._sequence_nr() < 2**63 else None
@@ -249,8 +259,13 @@ class Watch(Session):
             many = list(tensors_in(value))
             for k, x in enumerate(many):
                 name = self._parameters.get(id(x)) or (spec.name if isinstance(value, torch.Tensor) else f"{spec.name}[{k}]")
-                found.append((Operand(name, None if written else as_numpy(x), self._note(x)), x))
+                found.append((Operand(name, None if written else self._array(x), self.notes.of(x) or self._unseen(x, name)), x))
         return found
+
+    def _unseen(self, x, name):
+        """What is not finite came from a tensor on another device, for all that is known."""
+        return None if x.device.type in ("cpu", "meta") or self.copies else Note(None, None, {
+            "source": "given", "number": -id(x), "value": "nan", "spread": 0, "name": f"{name}, which is not looked at (on {x.device})"})
 
     def _judge(self, function, args, kwargs, out):
         name = _short(function)
@@ -262,48 +277,37 @@ class Watch(Session):
 
         def entrance(operand, element):
             tensor = next((t for o, t in operands if o is operand), None)
-            return self._entrance(tensor, element)
+            return self.entrance(tensor, element)
         newest = None
         outs = [x for x in tensors_in(out)] if not isinstance(out, (float, complex)) else [None]
         for x in outs:
-            array = np.asarray(out) if x is None else as_numpy(x)
+            array = np.asarray(out) if x is None else self._array(x)
             if array is None or array.dtype.kind not in "fc" or np.isfinite(array).all():
                 continue
             note = judge(label, kind_of(name), [o for o, _ in operands], array, where, entrance)
-            if note.made and note.before is None and torch._C._current_autograd_node() is None:
+            if note.made and note.before is None and _node_now() is None:
                 note.origin["rows"] = self._rests_on(note, array, operands)
-            if x is not None and not (not note.made and self.rows_known and self.rows_known.locate(x.data_ptr())):
-                note.holder = StorageWeakRef(x.untyped_storage())
-                self._watcher.note(x, note)  # bad rows of a batch are told where they are read
+            if x is not None and (note.made or x.device.type != "cpu" or self.located(x.data_ptr()) is None):
+                self.notes.set(x, note)  # bad rows of a batch are told where they are read
             newest = note
         if newest is not None and newest.origin["source"] == "given" and newest.origin["value"] != "nan" and "derivative" not in label:
             key = function, where["file"], where["line"]
             self._masks[key] = self._masks.get(key, (0,))[0] + 1, newest
         return newest
 
-    def _note(self, x):
-        """What is known of the memory of x, if it is still that of the tensor the note was made for."""
-        note = self._watcher.note_of(x)
-        return note if note is None or note.holder is None or not note.holder.expired() else None
-
     def _rests_on(self, note, out, operands):
         """(name, [row]) where the first axis is that of the batch."""
-        element = note.link["element"]
-        batch = self.rows_known.of_batch(out.shape[0]) if out.ndim and element else None
         along = out.ndim and any(t is not None and id(t) not in self._parameters and o.value is not None and o.value.ndim and o.value.shape[0] == out.shape[0]
-                    for o, t in operands)
-        return (batch[0], [batch[1][element[0]]]) if batch and along else None
+                                 for o, t in operands)
+        return self.row_of_batch(note.link["element"], out) if along else None
 
-    def _entrance(self, x, element):
+    def entrance(self, x, element):
         """Where a value that no op made came in: a row of the data, a parameter."""
         if x is None:
             return {"name": "a number of the program"}
-        if x.device.type == "cpu" and self.rows_known:
-            address = x.data_ptr() + x.element_size() * sum(i * s for i, s in zip(element, x.stride()))
-            at = self.rows_known.locate(address)
-            if at is not None:
-                return {"source": "data", "name": at[0], "row": at[1], "entry": at[2]}
-        return {}
+        if x.device.type != "cpu":
+            return {}
+        return self.located(x.data_ptr() + x.element_size() * sum(i * s for i, s in zip(element, x.stride()))) or {}
 
     def _failed(self, function, args, kwargs, error):
         self.guarded(self._training.explain_failure, function, args, kwargs, error)
@@ -311,21 +315,13 @@ class Watch(Session):
     # ---- what the user asks -------------------------------------------------------------------------------------------
     def note_of(self, x, name="the tensor"):
         """The note of a tensor that is not finite; without one it was given."""
-        note = self._note(x)
-        array = as_numpy(x)
-        bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0]) if array is not None else ()
-        if note is not None:
-            asked = {**note.chain(1)[0], "element": bad} if note.link else None
-            return note if asked is None or note.link["element"] == bad else Note(note.link, note.before, note.origin)
-        value = "nan" if array is None else str(array[bad])
-        return Note(None, None, {"source": "given", "number": -id(x), "value": value, "spread": 0, "name": name, "entry": bad,
-                                 **self._entrance(x, bad)})
+        return self.notes.of(x) or given_note(x, self._array(x), self.entrance, name)
 
     def blame(self, x):
         """The way back of a tensor's first element that is not finite."""
         if isinstance(x, BaseException):
             return wp.blame(x)
-        if not self._bad(x):
+        if not self.is_bad(x):
             raise wp.ArgumentError("blame: every element of the tensor is finite.")
         return blame_of(self.note_of(x))
 

@@ -10,8 +10,13 @@ import torch
 
 import wellposed as wp
 
-from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, fill, linalg_function, named, through
+from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, asks_for_copies, fill, linalg_function, named, through
+from .._adapters.session import version_guard
 from ._arrays import reason_hidden, to_torch, to_wp
+
+
+_wrapped, _transforms, _forward_mode = version_guard("torch", torch.__version__, "2.10", [
+    "torch:_C._functorch.is_functorch_wrapped_tensor", "torch:_C._functorch.peek_interpreter_stack", "torch.autograd.forward_ad"])
 
 
 def _refuse_device(name, x):
@@ -28,12 +33,11 @@ class _Apply(torch.autograd.Function):
 
     @staticmethod
     def forward(fn, box, *xs):
-        own = [to_wp(x) for x in xs]
-        if box.get("record"):
-            values, box["pullback"] = fn.with_pullback(own)
-            box["values"] = values
-            return tuple(to_torch(y).clone() for y in values)  # the program may write into its results, the pullback needs its own
-        return tuple(to_torch(y) for y in fn(own))
+        if not box.get("record"):
+            return tuple(_plainly(fn, xs))
+        values, box["pullback"] = fn.with_pullback([to_wp(x) for x in xs])
+        box["values"] = values
+        return tuple(to_torch(y).clone() for y in values)  # the program may write into its results, the pullback needs its own
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -50,7 +54,7 @@ class _Apply(torch.autograd.Function):
         if all(g is None for g in gs):
             return (None, None) + (None,) * ctx.n
         whole = [torch.zeros(shape, dtype=dtype) if g is None else g for g, (shape, dtype) in zip(gs, ctx.like)]
-        if torch.is_grad_enabled() or "pullback" not in ctx.box or any(map(torch._C._functorch.is_functorch_wrapped_tensor, whole)):
+        if torch.is_grad_enabled() or "pullback" not in ctx.box or any(map(_wrapped, whole)):
             found = _run(ctx.fn.vjp(ctx.n), [*ctx.saved_tensors, *whole])
         else:
             if ctx.fn.guard is not None:
@@ -69,19 +73,20 @@ class _Apply(torch.autograd.Function):
     def vmap(info, in_dims, fn, box, *xs):
         """The mapped axis becomes the first axis of a batch."""
         moved = [x.unsqueeze(0).expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, in_dims[2:])]
-        return tuple(_run(fn, moved)), (0,) * _count(fn, moved)
+        out = tuple(_run(fn, moved))
+        return out, (0,) * len(out)
 
 
-def _count(fn, xs):
-    return fn.__dict__.get("results", 1)
+def _plainly(fn, xs):
+    return [to_torch(y) for y in fn([to_wp(x) for x in xs])]
 
 
 def _run(fn, xs, box=None):
     box = {} if box is None else box
     box["record"] = torch.is_grad_enabled() and any(x.requires_grad for x in xs)
-    out = _Apply.apply(fn, box, *xs)
-    fn.results = len(out)
-    return list(out)
+    if not box["record"] and _transforms() is None and _forward_mode._current_level < 0:
+        return _plainly(fn, xs)  # nobody asks for a derivative
+    return list(_Apply.apply(fn, box, *xs))
 
 
 def _aligned(xs, slots):
@@ -101,10 +106,8 @@ def _function(name, diagnosed):
         xs, home = [args[i] for i in tensors_at], None
         if not xs:
             raise wp.DtypeError(f"{name}: needs tensors of PyTorch; got {', '.join(type(a).__name__ for a in args) or 'nothing'}.")
-        if device == "copy":
+        if asks_for_copies(name, device):
             home, xs = xs[0].device, [x.cpu() for x in xs]
-        elif device is not None:
-            raise wp.ArgumentError(f'{name}: device must be "copy"; got {device!r}.')
         for x in xs:
             _refuse_device(name, x)
         box = {}

@@ -76,6 +76,21 @@ FUNCTIONS = {
     "qr_R2": lambda n, a: (lambda r: n.sum(n.real(n.conj(r) * r)))(n.la.qr(a)[1]),
     "sqrt_sumsq": lambda n, a: n.la.vector_norm(a),
 }
+# Functions of a symmetric positive definite matrix, for differences.
+CHECKED = {
+    "inv": lambda n, a: n.la.inv(a), "solve": lambda n, a: n.la.solve(a, a[..., :1] * 2), "pinv": lambda n, a: n.la.pinv(a[..., :2]),
+    "lstsq": lambda n, a: n.la.lstsq(a[..., :2], a[..., 2:]), "svdvals": lambda n, a: n.la.svdvals(a), "eigvalsh": lambda n, a: n.la.eigvalsh(a),
+    "cholesky": lambda n, a: n.la.cholesky(a), "logdet": lambda n, a: n.la.logdet(a), "slogdet": lambda n, a: n.la.slogdet(a)[1],
+    "det": lambda n, a: n.la.det(a), "qr": lambda n, a: n.la.qr(a)[1], "polar": lambda n, a: n.la.polar(a)[0], "sqrtm": lambda n, a: n.la.sqrtm(a),
+    "expm": lambda n, a: n.la.expm(a / 8), "logm": lambda n, a: n.la.logm(a), "matrix_norm": lambda n, a: n.la.matrix_norm(a),
+    "svd": lambda n, a: (lambda f: scaled(f.U, f.S) @ f.Vh @ a)(n.la.svd(a, full_matrices=False)),
+    "eigh": lambda n, a: (lambda f: scaled(f.eigenvectors, f.eigenvalues**2) @ n.mT(f.eigenvectors))(n.la.eigh(a)),
+    "ridge": lambda n, a: n.la.solve(a, a[..., :1], ridge=0.5), "diagnosed": lambda n, a: n.la.diagnosed.inv(a)[0],
+    "eigh_apply": lambda n, a: n.la.eigh_apply(a, lambda w: n.log(w) * w), "svd_apply": lambda n, a: n.la.svd_apply(a, lambda s: s * s),
+    "through_svd": lambda n, a: n.la.through_svd(a, lambda u, s, vh: n.sum((scaled(u, n.sqrt(s)) @ vh) ** 2)),
+    "through_eigh": lambda n, a: n.la.through_eigh(a, lambda w, v: (scaled(v, n.log(w)) @ n.mT(v))[..., 0]),
+}
+FOLLOWED = {"eigh_apply", "svd_apply", "through_svd", "through_eigh"}  # with a function of the framework
 ELEMENTWISE = {"where_div", "pow_x_y", "normalize"}  # no linear algebra in them: the frameworks' own derivatives
 
 

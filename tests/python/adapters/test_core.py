@@ -1,5 +1,6 @@
 """The shared core of the adapters, without any framework: who made a value, rows, error texts, reports, functions lifted into wellposed."""
 import gc
+import os
 import subprocess
 import sys
 
@@ -151,11 +152,17 @@ def test_a_defect_of_the_adapter_never_reaches_the_model(monkeypatch):
     s = Plain("escape", None)
     assert s.guarded(lambda: 1 / 0) is None and s.guarded(lambda: 1 / 0) is None
     assert [f.code for f in s.findings] == ["WP-ADP-001"] and s.findings[0].severity == "note"
+    s = Plain("escape", None)
+    assert s.guarded(lambda: 1) == 1 and not s.findings
 
 
 def test_an_interface_that_moved_is_named():
-    with pytest.raises(ImportError, match="torch 9.9 does not have torch._C.gone, which the adapter stands on"):
-        version_guard("torch", "9.9", "2.4", {"torch._C.gone": False, "torch.here": True})
+    join, = version_guard("torch", "2.10.0+cpu", "2.10", ["os:path.join"])
+    assert join is os.path.join
+    with pytest.raises(ImportError, match="torch 9.9 does not have os.path.gone, no_such_module.here, which the adapter stands on"):
+        version_guard("torch", "9.9", "2.4", ["os:path.gone", "os:path.join", "no_such_module:here"])
+    with pytest.raises(ImportError, match="torch 2.9.1 does not have what came with 2.10, which"):
+        version_guard("torch", "2.9.1", "2.10", ["os:path.join"])
 
 
 def test_ways_are_bounded():
@@ -177,14 +184,29 @@ def test_ways_are_bounded():
     ("Input is not invertible. [Op:MatrixInverse]", "singular", None),
     ("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.", "not converged", None),
     ("CUDA error: device-side assert triggered", "device-side assert", None),
-    ("CUDA out of memory. Tried to allocate 2.00 GiB", "out of memory", None)])
+    ("CUDA out of memory. Tried to allocate 2.00 GiB", "out of memory", None),
+    ("tensorflow/core/kernels/cuda_solvers.cc:541: cuSolverDN call failed with status =6", "EXECUTION_FAILED", None),
+    ("cuSolverDN call failed with status =7", "INTERNAL_ERROR", None),
+    ("tensorflow/core/util/cuda_solvers.cc:128: cuBlas call failed status = 13 [Op:MatrixSolve]", "EXECUTION_FAILED", None),
+    ("cuBlas call failed status = 14", "INTERNAL_ERROR", None),
+    ("cusolver error: 7, when calling `cusolverDnCreate(handle)`", "INTERNAL_ERROR", None),
+    ("gpusolverDnCreate(&handle) failed: cuSolver internal error", "INTERNAL_ERROR", None),
+    ("INTERNAL: jaxlib/gpu/solver_kernels.cc:45: operation gpusolverDnCreate(&handle) failed: cuSolver has not been initialized", "NOT_INITIALIZED", None),
+    ("cusolver error: CUSOLVER_STATUS_MAPPING_ERROR, when calling `cusolverDnDgetrf`", "MAPPING_ERROR", None),
+    ("CUSOLVER_STATUS_ZERO_PIVOT", "ZERO_PIVOT", None),
+    ("cuSolver zero pivot error", "ZERO_PIVOT", None),
+    ("Unknown cuSolver error: 30", "IRS_MATRIX_SINGULAR", None),
+    ("cuBlas allocation failure", "ALLOC_FAILED", None),
+    ("Blas GEMM launch failed : a.shape=(32, 784), b.shape=(784, 128), m=32, n=128, k=784", "EXECUTION_FAILED", None),
+    ("SVD did not converge", "not converged", None)])
 def test_error_texts_are_explained(text, status, matrix):
     told = cuda.explain(text)
     assert told.status == status and told.matrix == matrix and len(told.meaning) > 20 and told.advice
     assert matrix is None or f"matrix {matrix} of the batch" in told.text()
 
 
-@pytest.mark.parametrize("text", ["", "mat1 and mat2 shapes cannot be multiplied (2x2 and 7x7)", "list index out of range", "KeyError: 'x'"])
+@pytest.mark.parametrize("text", ["", "mat1 and mat2 shapes cannot be multiplied (2x2 and 7x7)", "list index out of range", "KeyError: 'x'",
+                                  "Loss did not converge in 100 epochs", "the solver did not converge", "cusolver error: 0, when calling `f`", "status = 13"])
 def test_other_texts_are_left_alone(text):
     assert cuda.explain(text) is None
 

@@ -5,8 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 
 import hard_gradients as hard
+import points
 import wellposed as wp
 from wellposed.jax import linalg
 
@@ -30,7 +32,7 @@ def test_hard_gradient(case, jit):
         def gradient(a):
             return jnp.conj(jax.grad(lambda t: jnp.real(loss(N, t, *rest)))(a))  # JAX's gradient is the conjugate
     run = jax.jit(gradient) if jit else gradient
-    if order == 2 and name.endswith("through"):
+    if order == 2 and name.endswith("through") and jit:
         with pytest.raises(wp.GradientError, match="second derivatives"):
             run(a)
         return
@@ -45,32 +47,34 @@ def test_hard_gradient(case, jit):
 
 
 def spd(n, seed=0, batch=()):
-    x = np.random.default_rng(seed).normal(size=(*batch, n, n))
-    return jnp.asarray(x @ np.swapaxes(x, -1, -2) + n * np.eye(n))
+    return jnp.asarray(points.spd(n, seed, batch))
 
 
-CHECKED = {
-    "inv": lambda a: linalg.inv(a), "solve": lambda a: linalg.solve(a, a[..., 0]), "pinv": lambda a: linalg.pinv(a[..., :2]),
-    "lstsq": lambda a: linalg.lstsq(a[..., :2], a[..., 2:]), "svdvals": lambda a: linalg.svdvals(a), "eigvalsh": lambda a: linalg.eigvalsh(a),
-    "cholesky": lambda a: linalg.cholesky(a), "logdet": lambda a: linalg.logdet(a), "det": lambda a: linalg.det(a), "qr": lambda a: linalg.qr(a)[1],
-    "polar": lambda a: linalg.polar(a)[0], "sqrtm": lambda a: linalg.sqrtm(a), "logm": lambda a: linalg.logm(a),
-    "svd": lambda a: (lambda f: (f.U * f.S[..., None, :]) @ f.Vh @ a)(linalg.svd(a, full_matrices=False)),
-    "ridge": lambda a: linalg.solve(a, a[..., :1], ridge=0.5),
-}
-
-
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", hard.CHECKED)
 @pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
 def test_derivatives_agree_with_differences(name, jit):
-    from jax.test_util import check_grads
-    f = CHECKED[name]
-    g = (lambda x: f((x + x.T) / 2))
-    check_grads(jax.jit(g) if jit else g, (spd(3, 1),), order=2, rtol=1e-4, atol=1e-4)
+    def f(x):
+        return hard.CHECKED[name](N, (x + x.T) / 2)
+    if jit and name in hard.FOLLOWED:
+        check_grads(jax.jit(f), (spd(3, 1),), order=1, modes=["rev"], rtol=1e-4, atol=1e-4)
+        with pytest.raises(wp.GradientError, match="outside of jit"):
+            jax.jit(jax.grad(lambda x: jax.grad(lambda t: f(t).sum())(x).sum()))(spd(3, 1))
+    else:
+        check_grads(jax.jit(f) if jit else f, (spd(3, 1),), order=2, rtol=1e-4, atol=1e-4)
+
+
+def test_one_right_hand_side_is_a_vector():
+    a = spd(3)
+    assert jnp.allclose(a @ linalg.solve(a, a[:, 0]), a[:, 0])
+    check_grads(lambda x: linalg.solve(x, x[:, 0] * 2 + 1), (a,), order=2, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["inv", "solve", "svdvals", "det", "cholesky"])
 def test_vmap_makes_batches(name):
-    f, a = CHECKED[name], spd(3, 2, (4, 5))
+    a = spd(3, 2, (4, 5))
+
+    def f(x):
+        return hard.CHECKED[name](N, x)
     one_by_one = jnp.stack([jnp.stack([f(m) for m in row]) for row in a])
     assert jnp.array_equal(jax.vmap(jax.vmap(f))(a), one_by_one)
     assert jnp.array_equal(jax.jit(jax.vmap(jax.vmap(f), in_axes=1, out_axes=1))(a), one_by_one)
@@ -109,8 +113,55 @@ def test_ties_are_refused_where_cotangents_do_not_tell():
     assert jnp.allclose(g, (m - m.T) / 4, atol=1e-10)
     with pytest.raises(wp.GaugeError):
         jax.grad(lambda a: linalg.through_svd(a, lambda u, s, vh: (m * u).sum()))(2 * jnp.eye(3))
-    with pytest.raises(wp.GradientError, match="second derivatives"):
-        jax.hessian(lambda a: linalg.through_svd(a, lambda u, s, vh: (s**2).sum()))(jnp.diag(jnp.array([2.0, 1.0])))
+    at_a_tie = jax.jacrev(jax.jacrev(lambda a: linalg.through_svd(a, lambda u, s, vh: (s**2).sum())))(2 * jnp.eye(2))  # of ‖A‖²
+    assert jnp.allclose(at_a_tie.reshape(4, 4), 2 * jnp.eye(4), atol=1e-9)
+    with pytest.raises(wp.GradientError, match="only first derivatives"):
+        jax.hessian(lambda a: linalg.through_svd(a, lambda u, s, vh, w: w * (s**2).sum(), 1.0))(2 * jnp.eye(2))
+    with pytest.raises(wp.ArgumentError, match="Hand it over"):
+        jax.grad(lambda w: linalg.through_svd(jnp.eye(2), lambda u, s, vh: w * (s**2).sum()))(1.0)
+
+
+def test_programs_for_a_gpu_are_refused_by_name_and_call_back_when_asked(monkeypatch):
+    a = jnp.eye(2)
+    for f in (linalg.inv, linalg.diagnosed.inv, jax.grad(lambda x: linalg.inv(x).sum())):
+        with pytest.raises(wp.ArgumentError, match=r'inv: an array is on cuda; wellposed computes on the CPU.*device="copy"'):
+            jax.jit(f).trace(a).lower(lowering_platforms=("cuda",))
+    hosts = []
+
+    def callback(host, like, *xs):  # JAX's own wants the GPU to be there
+        hosts.append(host)
+        return [jnp.zeros(t.shape, t.dtype) for t in like]
+    monkeypatch.setattr(jax, "pure_callback", callback)
+    jax.jit(lambda x: linalg.inv(x, device="copy")).trace(a).lower(lowering_platforms=("cuda",))
+    assert np.array_equal(hosts[0](np.array([[2.0, 0.0], [0.0, 4.0]]))[0], [[0.5, 0.0], [0.0, 0.25]])
+    with pytest.raises(wp.ArgumentError, match='device must be "copy"'):
+        linalg.inv(a, device="gpu")
+
+
+def test_arrays_on_a_gpu_are_refused_by_name_and_copied_when_asked(monkeypatch):
+    monkeypatch.setattr("wellposed.jax._call.elsewhere", lambda x: "on cuda:0")
+    a = spd(2)
+    for f in (linalg.inv, linalg.diagnosed.inv):
+        with pytest.raises(wp.ArgumentError, match="an array is on cuda:0"):
+            f(a)
+    assert jnp.allclose(linalg.inv(a, device="copy") @ a, jnp.eye(2)) and linalg.diagnosed.inv(a, device="copy")[1].status == "ok"
+    assert jnp.allclose(jax.grad(lambda x: linalg.logdet(x, device="copy"))(a), linalg.inv(a, device="copy"))
+
+
+def test_results_of_every_kind_come_out_of_compiled_programs():
+    a = spd(3, 3, (5,))
+    for f in (linalg.inv, linalg.svd, linalg.eigh, linalg.slogdet, linalg.matrix_rank, linalg.lu, lambda x: linalg.solve(x, x[..., :1]), lambda x: linalg.low_rank(x, 2),
+              lambda x: linalg.inv(x, ridge=0.5), lambda x: linalg.inv(x[:0]), lambda x: linalg.eigvalsh(x, uplo="lower"), linalg.diagnosed.inv):
+        plain, compiled = f(a), jax.jit(f)(a)
+        for x, y in zip(jax.tree_util.tree_leaves(plain if f is not linalg.diagnosed.inv else plain[0]), jax.tree_util.tree_leaves(compiled)):
+            assert x.dtype == y.dtype and jnp.array_equal(x, y)
+    with pytest.raises(TypeError, match="has no argument"):
+        jax.jit(lambda x: linalg.inv(x, upside="down"))(a)
+
+
+def test_warnings_of_compiled_programs_are_told():
+    with pytest.warns(wp.FindingWarning, match="WP-LIN-002"):
+        jax.block_until_ready(jax.jit(lambda x: linalg.inv(x, if_ill="warn"))(jnp.ones((2, 2))))
 
 
 def test_other_arguments_get_their_gradients():

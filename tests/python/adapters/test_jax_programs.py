@@ -5,23 +5,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import sparse
 
 import wellposed as wp
-from points import check, killed, line_of
+from points import check, hidden, killed, line_of, notes_of, report_of
 from wellposed.jax import watch
+from wellposed.jax._interpret import Interpreter
 
 jax.config.update("jax_enable_x64", True)
 
 
 def normal(seed, shape, dtype=jnp.float32):
     return jax.random.normal(jax.random.PRNGKey(seed), shape, dtype)
-
-
-def report_of(program):
-    with pytest.raises(wp.NonFiniteError) as caught:
-        program()
-    assert wp.blame(caught.value).text()
-    return str(caught.value)
 
 
 # ---- log of zero
@@ -233,6 +228,16 @@ def test_no_alarm_and_the_same_numbers(model):
             assert not watched.findings
 
 
+def test_a_step_that_leaves_out_what_overflows_in_half_precision_raises_nothing():
+    def step(w, x, scale):
+        g = jax.grad(lambda v: (scale * (x.astype(jnp.float16) @ v.astype(jnp.float16)).astype(jnp.float32)).sum())(w) / scale
+        good = jnp.isfinite(g).all()
+        return jnp.where(good, w - 0.1 * g, w), jnp.where(good, scale, scale / 2)
+    w = watch(jax.jit(step))
+    out, scale = w(jnp.ones((4, 1)), jnp.full((2, 4), 3.0), jnp.float32(2.0**20))
+    assert not w.findings and (out == 1).all() and scale == 2.0**19
+
+
 def test_infinities_that_were_put_in_pass_and_levels_warn():
     assert watch(lambda x: jnp.where(x > 0, x, jnp.inf))(jnp.array([1.0, -1.0]))[1] == jnp.inf
     w = watch(lambda x: jnp.log(x), level="warn")
@@ -254,6 +259,80 @@ def test_infinities_that_were_put_in_pass_and_levels_warn():
 def test_control_flow_and_transformations_are_entered(f, op):
     report = report_of(lambda: watch(f)(jnp.ones(3)))
     assert op in report.partition("Source:")[2].partition("\n")[0], report
+
+
+@pytest.mark.parametrize("loop", [
+    lambda x: jax.lax.while_loop(lambda c: c[0] < 6, lambda c: (c[0] + 1, jnp.minimum(c[1], jnp.inf), jnp.sqrt(c[2] - 2)), (0, jnp.inf, x))[1:],
+    lambda x: jax.lax.scan(lambda c, t: ((jnp.minimum(c[0], jnp.inf), jnp.sqrt(c[1] - 2)), c[0]), (jnp.inf, x), jnp.arange(6.0)),
+    lambda x: jax.lax.fori_loop(0, 6, lambda i, c: (jnp.sqrt(c[0] - 2), c[1]), (x, jnp.inf))], ids=["while", "scan", "fori"])
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_a_given_infinity_in_a_loop_hides_no_nan(loop, wrap):
+    report = report_of(lambda: watch(wrap(loop))(9.0))
+    assert "Source: sqrt made nan of x = " in report, report
+
+
+def test_a_given_infinity_before_a_nan_hides_it_not():
+    assert "Source: log made nan" in report_of(lambda: watch(lambda x: (jnp.where(x < 0, jnp.inf, x), jnp.log(x)))(-1.0))
+    w = watch(lambda x: jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1]), (0, x))[1])
+    assert w(jnp.inf) == jnp.inf and not w.findings
+
+
+def test_an_op_whose_inside_cannot_be_run_is_judged_as_one_with_one_note(monkeypatch):
+    monkeypatch.setattr("wellposed._adapters.session.Session.raises_defects", False)
+    plain = Interpreter.bind
+
+    def bind(eqn, values):
+        if eqn.primitive.name == "sin":
+            raise NameError("unbound axis name: i")
+        return plain(eqn, values)
+    monkeypatch.setattr(Interpreter, "bind", staticmethod(bind))
+    w = watch(lambda x: jnp.log(x - 1) + jax.jit(lambda t: jnp.sin(t) / (t - t))(x))
+    report = report_of(lambda: w(jnp.full(3, 2.0)))
+    assert "Source: jit[0] made inf" in report or "Source: pjit[0] made inf" in report, report
+    assert [f.code for f in w.findings if f.severity == "note"] == ["WP-ADP-001"]
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    monkeypatch.setattr(Interpreter, "bind", staticmethod(plain))
+    sharded = jax.shard_map(lambda t: jax.lax.psum(jnp.log(t), "i"), mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P(None))
+    w = watch(lambda x: sharded(x) * 2)
+    report = report_of(lambda: w(jnp.zeros(3)))
+    assert "Source: shard_map[0] made -inf" in report or "Source: log[0] made -inf" in report, report
+    assert len([f for f in w.findings if f.severity == "note"]) <= 1
+
+
+def test_arrays_on_a_gpu_are_named_and_copied_only_when_asked(monkeypatch):
+    monkeypatch.setattr("wellposed.jax._watch.elsewhere", lambda x: "on cuda:0")
+    w = watch(jax.jit(jnp.log))
+    with monkeypatch.context() as m:
+        m.setattr("wellposed.jax._watch.array_of", None)  # nothing is copied
+        w(jnp.zeros(2))
+        w(jnp.zeros(2))
+    assert notes_of(w) == ["a result is not looked at: on cuda:0."] and 'device="copy"' in w.findings[0].advice
+    assert "log[0] made -inf of x[0] = 0" in report_of(lambda: watch(jax.jit(jnp.log), device="copy")(jnp.zeros(2)))
+    with pytest.raises(wp.ArgumentError, match="device"):
+        watch(jnp.log, device="gpu")
+
+
+def test_errors_of_a_gpu_are_explained():
+    def f(x):
+        raise RuntimeError("INTERNAL: operation gpusolverDnCreate(&handle) failed: cuSolver internal error")
+    with pytest.raises(RuntimeError) as caught:
+        watch(f)(jnp.ones(1))
+    assert "cuSOLVER INTERNAL_ERROR: the library gave up" in "\n".join(caught.value.__notes__)
+
+
+def test_narrow_floats_keys_and_sparse_arrays_are_looked_at_or_pass():
+    for dtype in (jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.bfloat16, jnp.float16):
+        with pytest.warns(wp.NonFiniteWarning, match="div"):
+            watch(lambda x: (x / 0).astype(dtype), level="warn")(jnp.zeros(2))
+    w = watch(lambda x: (jax.random.key(0), jnp.arange(3, dtype=jnp.int4), x))
+    w(jnp.ones(2))
+    assert not w.findings
+    assert "Source: div[0] made inf" in report_of(lambda: watch(lambda x: sparse.BCOO((x / 0, jnp.array([[0], [1]])), shape=(4,)))(jnp.ones(2)))
+
+
+def test_an_interface_that_moved_is_named():
+    for module in ("jax.extend.core", "jax.interpreters.batching", "jax.ffi"):
+        assert f"does not have {module}" in hidden("jax", module)
 
 
 def test_custom_rules_are_entered():

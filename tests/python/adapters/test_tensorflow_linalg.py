@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import hard_gradients as hard
+import points
 import wellposed as wp
 from wellposed.tensorflow import linalg
 
@@ -20,44 +21,39 @@ def gradient(f, a):
     return tape.gradient(y, a)
 
 
+MODES = pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "function"])
+
+
+@MODES
 @pytest.mark.parametrize("case", [pytest.param((c, loss), id=name) for c, loss, name in hard.cases()])
 @pytest.mark.filterwarnings("ignore::wellposed.FindingWarning")
-def test_hard_gradient(case):
+def test_hard_gradient(case, mode):
     c, loss = case
     arrays = hard.inputs(c)
     order = (c.get("params") or {}).get("order", 1)
     a, *rest = map(tf.constant, arrays)
 
-    def run():
+    @mode
+    def run(a):
         if order == 2:
             return gradient(lambda t: tf.reduce_sum(gradient(lambda s: loss(N, s, *rest[:-1]), t) * rest[-1]), a)
         return gradient(lambda t: loss(N, t, *rest), a)
     if c["expect"] == "undefined" or hard.needs_more_than_cotangents(c):
-        with pytest.raises(wp.Error):
-            run()
+        with pytest.raises((wp.Error, tf.errors.OpError)):
+            run(a)
         return
-    hard.judge(c, arrays[0], run())
+    hard.judge(c, arrays[0], run(a))
 
 
 def spd(n, seed=0, batch=()):
-    x = np.random.default_rng(seed).normal(size=(*batch, n, n))
-    return tf.constant(x @ np.swapaxes(x, -1, -2) + n * np.eye(n))
+    return tf.constant(points.spd(n, seed, batch))
 
 
-CHECKED = {
-    "inv": lambda a: linalg.inv(a), "solve": lambda a: linalg.solve(a, a[..., :1] * 2), "pinv": lambda a: linalg.pinv(a[..., :2]),
-    "svdvals": lambda a: linalg.svdvals(a), "eigvalsh": lambda a: linalg.eigvalsh(a), "cholesky": lambda a: linalg.cholesky(a),
-    "logdet": lambda a: linalg.logdet(a), "qr": lambda a: linalg.qr(a)[1], "polar": lambda a: linalg.polar(a)[0],
-    "svd": lambda a: (lambda f: (f.U * f.S[..., None, :]) @ f.Vh @ a)(linalg.svd(a, full_matrices=False)),
-    "through_eigh": lambda a: linalg.through_eigh(a, lambda w, v: tf.reduce_sum((v * tf.math.log(w)) @ tf.transpose(v))),
-}
-
-
-@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "function"])
-@pytest.mark.parametrize("name", CHECKED)
+@MODES
+@pytest.mark.parametrize("name", hard.CHECKED)
 def test_first_and_second_derivatives_agree_with_differences(name, mode):
     def f(x):
-        return tf.reduce_sum(CHECKED[name]((x + tf.transpose(x)) / 2) ** 2)
+        return tf.reduce_sum(hard.CHECKED[name](N, (x + tf.transpose(x)) / 2) ** 2)
     a = spd(3, 1)
     v = tf.constant(np.random.default_rng(5).normal(size=(3, 3)))
     h = 1e-5
@@ -80,8 +76,55 @@ def test_policies_and_diagnoses():
         tf.function(linalg.inv)(a)
     inside = tf.function(lambda x: linalg.inv(x, if_ill="nan"))(a)
     assert np.isnan(inside[2]).all() and inside.shape == (4, 2, 2)
-    with pytest.raises(Exception, match="a Diagnosis is an object of Python"):  # AutoGraph wraps it
-        tf.function(lambda x: linalg.diagnosed.inv(x)[0])(a)
+    value, verdict = tf.function(linalg.diagnosed.inv)(a)
+    assert np.isnan(value[2]).all() and np.isfinite(value[3]).all()
+    assert linalg.STATUS[int(verdict.status[2])] == "singular" and int(verdict.status[0]) == 0 and verdict.digits.shape == (4,)
+    assert np.array_equal(verdict.rcond, d.rcond)
+    (s, verdict), eager = tf.function(lambda x: linalg.diagnosed.svdvals(x))(a[0]), linalg.diagnosed.svdvals(a[0])
+    assert np.array_equal(s, eager[0]) and verdict.status.shape == ()
+
+
+def test_other_arguments_of_through_get_their_gradients_and_captured_ones_are_refused():
+    a, w = spd(3), tf.Variable(np.random.default_rng(1).normal(size=(3, 3)))
+
+    def f(u, s, vh, weight):
+        return tf.reduce_sum(weight * ((u * s) @ vh))
+
+    def both(a, w):
+        with tf.GradientTape() as tape:
+            tape.watch([a, w])
+            y = linalg.through_svd(a, f, w)
+        return tape.gradient(y, [a, w])
+    for mode in (lambda g: g, tf.function):
+        ga, gw = mode(both)(a, tf.convert_to_tensor(w))
+        assert np.allclose(ga, w) and np.allclose(gw, a)
+    for captured in (w, tf.convert_to_tensor(w)):
+        with tf.GradientTape() as tape, pytest.raises(wp.ArgumentError, match="Hand it over"):
+            tape.watch(captured)
+            linalg.through_svd(a, lambda u, s, vh: f(u, s, vh, captured))
+    assert np.allclose(linalg.through_svd(a, lambda u, s, vh: f(u, s, vh, w)), tf.reduce_sum(w * a))  # nobody asks for a gradient
+    with pytest.raises(wp.GradientError, match="second derivatives"):
+        gradient(lambda x: tf.reduce_sum(gradient(lambda t: linalg.through_svd(t, f, w), x)), a)
+
+
+def test_tensors_on_a_gpu_are_refused_by_name_and_copied_when_asked(monkeypatch):
+    a = spd(2)
+    monkeypatch.setattr(linalg, "elsewhere", lambda x: "on GPU:0")
+    with pytest.raises(wp.ArgumentError, match=r'a tensor is on GPU:0; .*inv\(x, device="copy"\)'):
+        linalg.inv(a)
+    assert np.allclose(linalg.inv(a, device="copy") @ a, np.eye(2))
+    with pytest.raises(wp.ArgumentError, match='device must be "copy"'):
+        linalg.inv(a, device="cuda")
+    assert np.allclose(tf.function(linalg.inv)(a) @ a, np.eye(2))  # there is no GPU that a graph may run on
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind=None: ["GPU:0"])
+    with pytest.raises(wp.ArgumentError, match="in a graph that may run on a GPU"):
+        tf.function(linalg.inv, autograph=False)(a)
+
+    @tf.function(autograph=False)
+    def placed(x):
+        with tf.device("CPU:0"):
+            return linalg.inv(x)
+    assert np.allclose(placed(a) @ a, np.eye(2)) and np.allclose(tf.function(lambda x: linalg.inv(x, device="copy"))(a) @ a, np.eye(2))
 
 
 def test_shapes_in_graphs():

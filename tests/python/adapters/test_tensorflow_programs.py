@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 import wellposed as wp
-from points import check, killed, line_of
+from points import check, hidden, killed, line_of, notes_of, report_of
 from wellposed.tensorflow import Callback, watch
 
 MODES = pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "function"])
@@ -15,13 +15,6 @@ MODES = pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager"
 
 def normal(seed, *shape):
     return np.random.default_rng(seed).normal(size=shape).astype("float32")
-
-
-def report_of(program):
-    with pytest.raises(wp.NonFiniteError) as caught:
-        program()
-    assert wp.blame(caught.value).text()
-    return str(caught.value)
 
 
 def gradient_of(loss, *variables):
@@ -247,14 +240,101 @@ def test_fit_names_the_layer_and_the_row_and_the_guard_goes_on():
 
 @pytest.mark.parametrize("layers", [
     lambda: [keras.layers.Dense(8), keras.layers.BatchNormalization(), keras.layers.Dense(1)], lambda: [keras.layers.Dense(8), keras.layers.Dropout(0.5), keras.layers.Dense(1)],
-    lambda: [keras.layers.Dense(8, activation="gelu", dtype="mixed_bfloat16"), keras.layers.Dense(1, dtype="float32")]], ids=["batch norm", "dropout", "mixed precision"])
-def test_healthy_fit_raises_nothing(layers):
-    keras.utils.set_random_seed(3)
-    model = keras.Sequential([keras.layers.Input((6,)), *layers()])
-    model.compile("adam", "mse")
+    lambda: [keras.layers.Dense(8, activation="gelu", dtype="mixed_bfloat16"), keras.layers.Dense(1, dtype="float32")],
+    lambda: [keras.layers.Dense(8, activation="gelu", dtype="mixed_float16"), keras.layers.Dense(1, dtype="float32")]],
+    ids=["batch norm", "dropout", "mixed precision, bf16", "mixed precision, f16"])
+@pytest.mark.parametrize("executions", [1, 3])
+def test_healthy_fit_raises_nothing_and_gives_the_same_numbers(layers, executions):
+    def trained(callbacks):
+        keras.utils.set_random_seed(3)
+        model = keras.Sequential([keras.layers.Input((6,)), *layers()])
+        model.compile("adam", "mse", steps_per_execution=executions)
+        model.fit(normal(1, 128, 6), normal(2, 128, 1), batch_size=32, epochs=2, verbose=0, callbacks=callbacks)
+        return model.get_weights()
     seen = Callback()
-    model.fit(normal(1, 128, 6), normal(2, 128, 1), batch_size=32, verbose=0, callbacks=[seen])
+    for a, b in zip(trained([]), trained([seen])):
+        assert np.array_equal(a, b)
     assert not seen.findings
+
+
+def test_a_step_in_the_middle_of_an_execution_is_found():
+    x, y = np.abs(normal(1, 256, 6)) + 0.1, normal(2, 256, 1)
+    x[40, 3] = 0  # of the second of four steps
+    model = keras.Sequential([keras.layers.Input((6,)), LogLayer(name="features"), keras.layers.Dense(1, name="out")])
+    model.compile("sgd", "mse", steps_per_execution=4)
+    with pytest.raises(wp.NonFiniteError, match=r"Source: Log\[8, 3\] made -inf(.|\n)*It rests on table row 40"):
+        model.fit(x, y, batch_size=32, verbose=0, shuffle=False, callbacks=[Callback(data={"table": x})])
+
+
+@pytest.mark.filterwarnings("ignore::wellposed.FindingWarning")
+def test_weights_that_grow_in_fit_are_told_early():
+    x, y = normal(1, 64, 6), normal(2, 64, 1)
+    model = keras.Sequential([keras.layers.Input((6,)), keras.layers.Dense(1, name="out")])
+    model.compile(keras.optimizers.SGD(1.5), "mse")
+    seen = Callback(trends=True)
+    with pytest.raises(wp.NonFiniteError):
+        model.fit(x, y, batch_size=64, epochs=400, verbose=0, callbacks=[seen])
+    assert any(f.code == "WP-TRD-001" and 0 <= f.step < 30 for f in seen.findings), seen.findings
+
+
+FIT_KILLED = textwrap.dedent("""
+    import os, signal, sys
+    import keras, numpy as np, tensorflow as tf
+    from wellposed.tensorflow import Callback
+    data = np.random.default_rng(0).normal(size=(512, 16)).astype("float32")
+    class Kills(keras.layers.Layer):
+        supports_jit = False
+        calls = 0
+        def call(self, x):
+            def out(t):
+                Kills.calls += 1
+                if Kills.calls == 8: os.kill(os.getpid(), signal.SIGKILL)
+                return t
+            return tf.ensure_shape(tf.py_function(out, [x], x.dtype), x.shape)
+    model = keras.Sequential([keras.layers.Input((16,)), Kills(), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=False)
+    model.fit(data, data[:, :1], batch_size=64, verbose=0, shuffle=False, callbacks=[Callback(data=data, record=sys.argv[1])])  # here
+    """)
+
+
+def test_killed_in_fit(tmp_path):
+    report, line_number = killed(FIT_KILLED, tmp_path)
+    missing = check(report, op="The call in flight\n  train step", scope=None, line=line_number, file="train.py", element="rows 448 to 511",
+                    operands=r"f32 \[64, 16\], 8 sampled in", origin="killed without a word")
+    assert not missing, report
+
+
+@MODES
+def test_gradients_that_a_loss_scale_judges_are_its_own_business(mode):
+    """The first scale is beyond the range of f16: the gradients overflow, the step is left out, and the scale is halved."""
+    v, x = tf.Variable([1.0, 2.0]), tf.constant([[3.0, 4.0]])
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1), initial_scale=2.0**40)
+    optimizer.build([v])
+
+    @mode
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.cast(tf.reduce_sum(tf.cast(x, tf.float16) * tf.cast(v, tf.float16)), tf.float32)
+            scaled = optimizer.scale_loss(loss)
+        optimizer.apply(tape.gradient(scaled, [v]), [v])
+        return loss
+    with watch() as w:
+        step()
+        assert np.array_equal(v, [1.0, 2.0])
+    assert not w.findings and float(optimizer.dynamic_scale) == 2.0**39
+
+
+def test_a_gradient_that_a_user_spoils_is_found_at_the_optimizer():
+    v = tf.Variable([1.0, 2.0], name="weights")
+    optimizer = keras.optimizers.SGD(0.1)
+
+    def run():
+        with watch():
+            with tf.GradientTape() as tape:
+                y = tf.reduce_sum(v * v)
+            g = tape.gradient(y, v)
+            optimizer.apply([g / tf.zeros(2)], [v])
+    assert "Source: RealDiv[0] made inf" in report_of(run) and np.array_equal(v, [1.0, 2.0]) and "apply" not in vars(keras.optimizers.Optimizer)
 
 
 def attention(x, v):
@@ -291,6 +371,36 @@ def test_levels_and_what_cannot_be_looked_at():
         tf.strings.join(["a", "b"])
         tf.ragged.constant([[1.0], [2.0, 3.0]]) * 2.0
     assert not w.findings
+    with watch() as w:
+        for _ in range(3):
+            tf.quantization.quantize(tf.ones(3), 0.0, 1.0, tf.quint8)
+    assert notes_of(w) == ["a result is not looked at: a quantised tensor."]
+    for composite in (lambda: tf.sparse.from_dense(1e38 * tf.eye(2)) * 1e38, lambda: tf.ragged.constant([[1.0], [2.0]]) / 0.0,
+                      lambda: tf.cast(tf.constant([1e6]), tf.float8_e5m2)):  # their elements are looked at
+        with pytest.raises(wp.NonFiniteError), watch(level="raise"):
+            composite()
+
+
+def test_tensors_on_a_gpu_are_named_and_copied_only_when_asked(monkeypatch):
+    for module in ("_watch", "_arrays"):
+        monkeypatch.setattr(f"wellposed.tensorflow.{module}.elsewhere", lambda x: "on GPU:0")
+    with watch(level="raise") as w:
+        monkeypatch.setattr("wellposed.tensorflow._watch.as_numpy", None)  # nothing is copied
+        tf.math.log(tf.zeros(2))
+        tf.function(tf.math.log)(tf.zeros(2))
+    assert notes_of(w) == ["a result is not looked at: on GPU:0."] and 'device="copy"' in w.findings[0].advice
+    monkeypatch.undo()
+    monkeypatch.setattr("wellposed._adapters.session.Session.raises_defects", True)
+    monkeypatch.setattr("wellposed.tensorflow._watch.elsewhere", lambda x: "on GPU:0")
+    with pytest.raises(wp.NonFiniteError, match=r"Log\[0\] made -inf of x\[0\] = 0"), watch(device="copy"):
+        tf.function(tf.math.log)(tf.zeros(2))
+    with pytest.raises(wp.ArgumentError, match="device"):
+        watch(device="gpu")
+
+
+def test_an_interface_that_moved_is_named():
+    for module in ("tensorflow.python.framework.op_callbacks", "tensorflow.python.framework.function_def_to_graph", "tensorflow.python.eager.record"):
+        assert f"does not have {module}." in hidden("tensorflow", module)
 
 
 def test_a_variable_that_a_function_spoils_is_found():

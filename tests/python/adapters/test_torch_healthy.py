@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import wellposed as wp
+from points import hidden, notes_of
 from wellposed.torch import linalg, watch
 
 
@@ -139,10 +140,8 @@ def test_what_cannot_be_looked_at_passes_with_one_note(make):
     with watch() as w:
         for _ in range(3):
             make()
-    notes = [f for f in w.findings if f.code == "WP-ADP-001"]
-    assert len(notes) <= 1 and len(notes) == len(w.findings)
-    if notes:
-        assert "not looked at" in notes[0].message
+    note, = notes_of(w)
+    assert note.startswith("a result is not looked at: ")
 
 
 class Elsewhere(torch.Tensor):
@@ -172,8 +171,60 @@ def test_tensors_on_a_gpu_are_named_and_copied_only_when_asked():
     assert [f.message for f in w.findings] == ["a result is not looked at: on cuda:0."] and 'device="copy"' in w.findings[0].advice
     with watch(device="copy", level="raise"), pytest.raises(wp.NonFiniteError, match="x\\[1\\] = 0"):
         torch.log(x)
+    with watch(device="copy"), pytest.raises(wp.NonFiniteError, match=r"backward: -inf(.|\n)*Source: log\[1\] made -inf of x\[1\] = 0"):
+        torch.autograd.backward(torch.log(x) * 2)
+    with watch(device="copy") as w:
+        y = torch.log(x)
+        assert w.blame(y).chain[-1].op == "log"
+        assert not w._look(x) and w.notes.of(y) is not None  # of other memory
+        y.real_one.zero_()
+        assert not w._look(y) and not w.notes  # finite again
+    assert not w.findings
     with pytest.raises(wp.ArgumentError, match=r"on cuda:0; wellposed computes on the CPU"):
         linalg.inv(Elsewhere(torch.eye(2)))
+
+
+def test_what_came_from_a_gpu_is_not_said_to_be_made_by_the_copy():
+    x = Elsewhere(torch.tensor([1.0, float("nan")]))
+    with watch() as w:
+        y = x.cpu()
+        blamed = w.blame(y)
+    assert blamed.source == "given" and "on cuda:0" in blamed.text() and notes_of(w) == []
+
+
+def test_trends_of_parameters_that_cannot_be_looked_at_are_passed_by_with_one_note_each():
+    model = nn.Linear(2, 1)
+    model.odd = nn.Parameter(torch.zeros(2).to(torch.float8_e4m3fn))
+
+    class Skips(torch.optim.Optimizer):
+        def step(self):
+            pass
+    optimizer = Skips([{"params": list(model.parameters())}], {})
+    with watch(model, optimizer=optimizer, trends=True) as w:
+        for _ in range(3):
+            model(torch.ones(4, 2)).sum().backward()
+            model.odd.grad = torch.zeros(2).to(torch.float8_e4m3fn)
+            optimizer.step()
+    assert [n for n in notes_of(w) if "trends" in n] == ["trends of odd are not looked at: float8_e4m3fn."]
+
+
+def test_a_defect_of_the_adapter_reaches_neither_backward_nor_step(monkeypatch):
+    monkeypatch.setattr("wellposed._adapters.session.Session.raises_defects", False)
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with watch(model, optimizer=optimizer, trends=True) as w:
+        monkeypatch.setattr(type(w), "is_bad", lambda *_: 1 / 0)
+        monkeypatch.setattr(type(w), "see_trends", lambda *_: 1 / 0)
+        torch.log(torch.zeros(1))  # there is a note now
+        model(torch.ones(4, 2)).sum().backward()
+        optimizer.step()
+    note, = notes_of(w)
+    assert "could not be judged (ZeroDivisionError" in note
+
+
+def test_an_interface_that_moved_is_named():
+    for module in ("torch.utils._python_dispatch", "torch.multiprocessing.reductions"):
+        assert f"does not have {module}." in hidden("torch", module)
 
 
 def test_views_strides_and_expanded_memory_are_looked_at_as_they_are():

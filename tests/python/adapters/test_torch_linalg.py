@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import hard_gradients as hard
+import points
 import wellposed as wp
 from wellposed.torch import linalg, watch
 
@@ -33,31 +34,13 @@ def test_hard_gradient(case):
 
 
 def spd(n, seed=0, batch=()):
-    x = torch.randn(*batch, n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    return x @ x.mT + n * torch.eye(n, dtype=torch.float64)
+    return torch.tensor(points.spd(n, seed, batch))
 
 
-CHECKED = {
-    "inv": lambda a: linalg.inv(a), "solve": lambda a: linalg.solve(a, a[..., :1] * 2), "pinv": lambda a: linalg.pinv(a[..., :2]),
-    "lstsq": lambda a: linalg.lstsq(a[..., :2], a[..., 2:]), "svdvals": lambda a: linalg.svdvals(a), "eigvalsh": lambda a: linalg.eigvalsh(a),
-    "cholesky": lambda a: linalg.cholesky(a), "logdet": lambda a: linalg.logdet(a), "slogdet": lambda a: linalg.slogdet(a)[1],
-    "det": lambda a: linalg.det(a), "qr": lambda a: linalg.qr(a)[1], "polar": lambda a: linalg.polar(a)[0], "sqrtm": lambda a: linalg.sqrtm(a),
-    "expm": lambda a: linalg.expm(a / 8), "logm": lambda a: linalg.logm(a), "matrix_norm": lambda a: linalg.matrix_norm(a),
-    "svd": lambda a: (lambda f: (f.U * f.S) @ f.Vh @ a)(linalg.svd(a, full_matrices=False)),
-    "eigh": lambda a: (lambda f: (f.eigenvectors * f.eigenvalues**2) @ f.eigenvectors.mT)(linalg.eigh(a)),
-    "ridge": lambda a: linalg.solve(a, a[..., :1], ridge=0.5), "eigh_apply": lambda a: linalg.eigh_apply(a, lambda w: torch.log(w) * w),
-    "diagnosed": lambda a: linalg.diagnosed.inv(a)[0],
-    "through_svd": lambda a: linalg.through_svd(a, lambda u, s, vh: ((u * s.sqrt()) @ vh).square().sum(-1).sum(-1)),
-    "through_eigh": lambda a: linalg.through_eigh(a, lambda w, v: ((v * w.log()) @ v.mT)[..., 0]),
-}
-
-
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", hard.CHECKED)
 def test_first_and_second_derivatives_agree_with_differences(name):
-    f = CHECKED[name]
-
     def symmetric(x):
-        return f((x + x.mT) / 2)
+        return hard.CHECKED[name](N, (x + x.mT) / 2)
     a = spd(3, seed=1).requires_grad_()
     assert torch.autograd.gradcheck(symmetric, (a,), eps=1e-6, atol=1e-6)
     assert torch.autograd.gradgradcheck(symmetric, (a,), eps=1e-6, atol=1e-4)
@@ -65,7 +48,8 @@ def test_first_and_second_derivatives_agree_with_differences(name):
 
 @pytest.mark.parametrize("name", ["inv", "solve", "eigvalsh", "logdet", "cholesky"])
 def test_forward_mode_and_vmap(name):
-    f = CHECKED[name]
+    def f(x):
+        return hard.CHECKED[name](N, x)
     a = spd(3, seed=2, batch=(5,))
     v = torch.randn(5, 3, 3, dtype=torch.float64)
     v = v + v.mT

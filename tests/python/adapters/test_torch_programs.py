@@ -7,21 +7,13 @@ import torch
 from torch import nn
 
 import wellposed as wp
-from points import check, killed, line_of
+from points import check, killed, line_of, report_of
 from wellposed.torch import watch
 
 
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(7)
-
-
-def report_of(program):
-    with pytest.raises(wp.NonFiniteError) as caught:
-        program()
-    text = str(caught.value)
-    assert wp.blame(caught.value).text() in text.replace("\n  ", "\n  ")
-    return text
 
 
 # ---- log of zero, three layers before the loss
