@@ -164,6 +164,9 @@ std::vector<std::string> differences(std::string_view what) {
 
 }  // namespace
 
+bool in_session() noexcept {
+  return live != nullptr;
+}
 MPI_Comm world() {
   return session().comm;
 }

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "dist/stage.hpp"
+#include "dist/team.hpp"
 #include "ops/witness.hpp"
 #include "trace/recorder.hpp"
 #include "wellposed/dist.hpp"
@@ -54,10 +55,10 @@ std::string peer_name(MPI_Comm comm, int peer) {
 class Waiting {
  public:
   explicit Waiting(const char* function) {
-    if (witnessed()) stage_.emplace(function);
+    if (in_session() && witnessed()) stage_.emplace(function);
   }
   Waiting(const char* function, const char* way, MPI_Comm comm, int peer) {
-    if (witnessed()) stage_.emplace(say(function, way, peer_name(comm, peer)));
+    if (in_session() && witnessed()) stage_.emplace(say(function, way, peer_name(comm, peer)));
   }
 
  private:
