@@ -1,4 +1,4 @@
-// wp_bench_dist CASE N ROUNDS: one case of the distributed part and the bare ScaLAPACK calls that it rests on,
+// wp_bench_dist CASE DTYPE N ROUNDS: one case of the distributed part and the bare ScaLAPACK calls that it rests on,
 // alternating in one run; every rank takes part, rank 0 prints one line of JSON. Started by mpirun
 // (benchmarks/dist/run).
 #include <sys/resource.h>
@@ -12,6 +12,7 @@
 #include "dist/matrix.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/team.hpp"
+#include "linalg/stack.hpp"
 #include "wellposed/dist.hpp"
 #include "wellposed/wellposed.hpp"
 
@@ -31,48 +32,92 @@ double noise(std::int64_t i, std::int64_t j) {
 
 struct Case {
   std::function<void(const Matrix&a, const Matrix&b)> ours, bare;
+  bool definite = false;  // A is symmetric positive definite
 };
 
+template <class T>
 const std::map<std::string, Case>& cases() {
   namespace sl = dist::scalapack;
-  const auto l = [](const Matrix& m) { return dist::local<double>(m); };
+  const auto l = [](const Matrix& m) { return dist::local<T>(m); };
   static const std::map<std::string, Case> all{
       {"solve",
        {[](const Matrix& a, const Matrix& b) { dist::solve(a, b); },
         [=](const Matrix& a, const Matrix& b) {
           Matrix f = dist::copy_of(a), x = dist::copy_of(b);
           std::vector<int> pivots;
-          sl::getrf<double>(l(f), pivots);
-          sl::getrs<double>(false, l(f), pivots, l(x));
+          sl::getrf<T>(l(f), pivots);
+          sl::getrs<T>(false, l(f), pivots, l(x));
         }}},
       {"inv",
        {[](const Matrix& a, const Matrix&) { dist::inv(a); },
         [=](const Matrix& a, const Matrix&) {
           Matrix f = dist::copy_of(a);
           std::vector<int> pivots;
-          sl::getrf<double>(l(f), pivots);
-          sl::getri<double>(l(f), pivots);
+          sl::getrf<T>(l(f), pivots);
+          sl::getri<T>(l(f), pivots);
         }}},
       {"lu",
        {[](const Matrix& a, const Matrix&) { dist::lu(a); },
         [=](const Matrix& a, const Matrix&) {
           Matrix f = dist::copy_of(a);
           std::vector<int> pivots;
-          sl::getrf<double>(l(f), pivots);
+          sl::getrf<T>(l(f), pivots);
         }}},
+      {"cholesky",
+       {[](const Matrix& a, const Matrix&) { dist::cholesky(a); },
+        [=](const Matrix& a, const Matrix&) {
+          Matrix f = dist::copy_of(a);
+          sl::potrf<T>(l(f));
+        },
+        true}},
       {"qr",
        {[](const Matrix& a, const Matrix&) { dist::qr(a); },
         [=](const Matrix& a, const Matrix&) {
           Matrix f = dist::copy_of(a);
-          std::vector<double> tau;
-          sl::geqrf<double>(l(f), tau);
-          sl::make_q<double>(a.columns(), l(f), tau);
+          std::vector<T> tau;
+          sl::geqrf<T>(l(f), tau);
+          sl::make_q<T>(a.columns(), l(f), tau);
         }}},
+      {"lstsq",
+       {[](const Matrix& a, const Matrix& b) { dist::lstsq(a, b); },
+        [=](const Matrix& a, const Matrix& b) {
+          Matrix f = dist::copy_of(a), x = dist::copy_of(b);
+          std::vector<T> tau;
+          sl::geqrf<T>(l(f), tau);
+          sl::apply_q<T>(true, a.columns(), l(f), tau, l(x));
+          sl::trtrs<T>(true, false, false, l(f), l(x), a.columns());
+        }}},
+      {"svd",
+       {[](const Matrix& a, const Matrix&) { dist::svd(a); },
+        [=](const Matrix& a, const Matrix&) {
+          Matrix f = dist::copy_of(a), u = dist::make_like(a), vh = dist::make_like(a);
+          std::vector<sl::Real<T>> s;
+          dist::Local<T> lu = l(u), lv = l(vh);
+          sl::gesvd<T>(l(f), s, &lu, &lv);
+        }}},
+      {"pinv",
+       {[](const Matrix& a, const Matrix&) { dist::pinv(a); },
+        [=](const Matrix& a, const Matrix&) {
+          Matrix f = dist::copy_of(a), u = dist::make_like(a), vh = dist::make_like(a);
+          std::vector<sl::Real<T>> s;
+          dist::Local<T> lu = l(u), lv = l(vh);
+          sl::gesvd<T>(l(f), s, &lu, &lv);
+          sl::gemm<T>(true, true, 1, lv, lu, 0, l(f));
+        }}},
+      {"eigh",
+       {[](const Matrix& a, const Matrix&) { dist::eigh(a); },
+        [=](const Matrix& a, const Matrix&) {
+          Matrix f = dist::copy_of(a), z = dist::make_like(a);
+          std::vector<sl::Real<T>> w;
+          dist::Local<T> lz = l(z);
+          sl::eigh<T>(l(f), w, lz);
+        },
+        true}},
       {"matmul",
        {[](const Matrix& a, const Matrix&) { dist::matmul(a, a); },
         [=](const Matrix& a, const Matrix&) {
           Matrix c = dist::make_like(a);
-          sl::gemm<double>(false, false, 1, l(a), l(a), 0, l(c));
+          sl::gemm<T>(false, false, 1, l(a), l(a), 0, l(c));
         }}},
   };
   return all;
@@ -98,53 +143,72 @@ double peak() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
+Matrix matrix_of(std::int64_t n, DType dtype, bool definite) {
+  return Matrix::generate(n, n, dtype, [=](std::int64_t i, std::int64_t j) {
+    if (!definite) return complex128(noise(i, j));
+    return complex128(noise(std::min(i, j), std::max(i, j)) + (i == j ? 2.0 * static_cast<double>(n) : 0.0));
+  });
+}
+
+template <class T>
+void run(const std::string& name, std::int64_t n, int rounds) {
+  const Case& c = cases<T>().at(name);
+  {  // buffers of MPI and code that is loaded on first use are not the matrix's
+    const Matrix small = matrix_of(128, dtype_v<T>, c.definite);
+    c.ours(small, Matrix::from(ones({128}, {.dtype = dtype_v<T>}), small.layout()));
+  }
+  const double before = peak();
+  const Matrix a = matrix_of(n, dtype_v<T>, c.definite);
+  const Matrix b = Matrix::from(ones({n}, {.dtype = dtype_v<T>}), a.layout());
+  const dist::Traffic sent = dist::traffic();
+  c.ours(a, b);
+  const dist::Traffic after = dist::traffic();
+  const double grown = peak() - before;
+  std::vector<double> ours, bare, ratios, same;
+  if (rounds > 0) c.bare(a, b);
+  for (int r = 0; r < rounds; ++r) {
+    const double first = seconds([&] { c.bare(a, b); }), mine = seconds([&] { c.ours(a, b); }),
+                 second = seconds([&] { c.bare(a, b); });
+    ours.push_back(mine);
+    bare.push_back((first + second) / 2);
+    ratios.push_back(2 * mine / (first + second));
+    same.push_back(second / first);
+  }
+  const double share = static_cast<double>(sizeof(T)) * static_cast<double>(a.local_rows() * a.local_columns());
+  const double worst = dist::reduced(grown / share, MPI_MAX);
+  std::int64_t counts[2] = {after.messages - sent.messages, after.bytes - sent.bytes};
+  dist::all_reduce(counts, 2, MPI_MAX);
+  nlohmann::ordered_json out = {{"case", name},
+                                {"dtype", wp::name(dtype_v<T>)},
+                                {"n", n},
+                                {"ranks", dist::size()},
+                                {"grid", {a.layout().grid.rows(), a.layout().grid.columns()}},
+                                {"block", a.layout().block},
+                                {"memory", worst},
+                                {"messages", counts[0]},
+                                {"bytes", counts[1]},
+                                {"flops", after.flops - sent.flops}};
+  if (rounds > 0)
+    out.update({{"ours", median(ours)},
+                {"least", *std::min_element(ours.begin(), ours.end())},
+                {"bare", median(bare)},
+                {"ratio", median(ratios)},
+                {"same", median(same)}});
+  if (dist::rank() == 0) std::cout << out.dump() << std::endl;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return dist::run([&] {
-    if (argc < 4) raise<ArgumentError>("WP-ARG-002", "wp_bench_dist", "CASE N ROUNDS are needed.");
-    const std::string name = argv[1];
-    const std::int64_t n = std::stoll(argv[2]);
-    const int rounds = std::stoi(argv[3]);
-    const Case& c = cases().at(name);
+    if (argc < 5) raise<ArgumentError>("WP-ARG-002", "wp_bench_dist", "CASE DTYPE N ROUNDS are needed.");
+    const std::string name = argv[1], dtype = argv[2];
     dist::meet("begin");
-    const double before = peak();
-    const Matrix a =
-        Matrix::generate(n, n, f64, [](std::int64_t i, std::int64_t j) { return complex128(noise(i, j)); });
-    const Matrix b = Matrix::from(ones({n}), a.layout());
-    dist::Traffic sent = dist::traffic();
-    c.ours(a, b);
-    const dist::Traffic after = dist::traffic();
-    const double grown = peak() - before;
-    std::vector<double> ours, bare, ratios, same;
-    c.bare(a, b);
-    for (int r = 0; r < rounds; ++r) {
-      const double first = seconds([&] { c.bare(a, b); }), mine = seconds([&] { c.ours(a, b); }),
-                   second = seconds([&] { c.bare(a, b); });
-      ours.push_back(mine);
-      bare.push_back((first + second) / 2);
-      ratios.push_back(2 * mine / (first + second));
-      same.push_back(second / first);
-    }
-    double share = 8.0 * static_cast<double>(a.local_rows() * a.local_columns()), worst = grown / share;
-    worst = dist::reduced(worst, MPI_MAX);
-    nlohmann::ordered_json out = {{"case", name},
-                                  {"n", n},
-                                  {"ranks", dist::size()},
-                                  {"grid", {a.layout().grid.rows(), a.layout().grid.columns()}},
-                                  {"block", a.layout().block},
-                                  {"ours", median(ours)},
-                                  {"least", *std::min_element(ours.begin(), ours.end())},
-                                  {"bare", median(bare)},
-                                  {"ratio", median(ratios)},
-                                  {"same", median(same)},
-                                  {"memory", worst}};
-    std::int64_t counts[2] = {after.messages - sent.messages, after.bytes - sent.bytes};
-    dist::all_reduce(counts, 2, MPI_MAX);
-    out["messages"] = counts[0];
-    out["bytes"] = counts[1];
-    out["flops"] = after.flops - sent.flops;
-    if (dist::rank() == 0) std::cout << out.dump() << std::endl;
+    linalg::with_float(dtype == "f32"    ? f32
+                       : dtype == "c64"  ? c64
+                       : dtype == "c128" ? c128
+                                         : f64,
+                       [&]<class T>(T) { run<T>(name, std::stoll(argv[3]), std::stoi(argv[4])); });
     return 0;
   });
 }

@@ -129,18 +129,26 @@ class Matrix {
 template <class R>
 using Diagnosed = linalg::Diagnosed<R>;
 using linalg::CholeskyOptions;
+using linalg::CondOptions;
 using linalg::EighOptions;
 using linalg::InvOptions;
 using linalg::LogdetOptions;
 using linalg::LstsqOptions;
+using linalg::LuOptions;
+using linalg::MatrixRankOptions;
 using linalg::PinvOptions;
+using linalg::QrOptions;
 using linalg::SolveOptions;
+using linalg::SvdvalsOptions;
 
-// A X = B for square A. As linalg::solve, with its options (accuracy = "high" and certify: up to 300 rows; `out` is
-// not taken): equilibrated, factored by p?getrf (p?potrf, p?trtrs, p?geqrf where structure or growth say so), judged
-// by an estimate of ‖A⁻¹‖₁ and by the corrections of residuals in twice the precision. A matrix that is singular to
-// working precision is refused with the rows and columns that depend on each other, by their global numbers. Memory:
-// A, the factors and X. The exception carries no values: the diagnosis says what there is to know.
+// A matrix of at most 1000 rows and columns that is in doubt is brought to one place and judged by wp::linalg itself;
+// certify, method = "ldl" and the accuracy "high" of decompositions are there up to that size. `out` is not taken.
+
+// A X = B for square A. As linalg::solve, with its options: equilibrated, factored by p?getrf (p?potrf, p?trtrs,
+// p?geqrf where structure or growth say so), judged by an estimate of ‖A⁻¹‖₁ and by the corrections of residuals in
+// twice the precision. A matrix that is singular to working precision is refused with the rows and columns that
+// depend on each other, by their global numbers. Memory: A, the factors and X. The exception carries no values: the
+// diagnosis says what there is to know.
 Matrix solve(const Matrix& a, const Matrix& b, const SolveOptions& options = {}, Where where = Where::current());
 Matrix inv(const Matrix& a, const InvOptions& options = {}, Where where = Where::current());
 // The shortest X that minimises ‖A X − B‖, of any shape and rank: by QR where that is safe, else by the singular
@@ -164,14 +172,15 @@ struct EighResult {
   Tensor eigenvalues;  // on every rank, rising
   Matrix eigenvectors;
 };
-struct DecomposeOptions {
-  std::string_view if_ill = "raise";  // of a matrix that is not finite, or on which the iteration does not converge
+struct SvdOptions {
+  bool full_matrices = false;  // square U and Vh
+  std::string_view if_ill = "raise", accuracy = "normal";
 };
 Matrix cholesky(const Matrix& a, const CholeskyOptions& options = {}, Where where = Where::current());
-LuResult lu(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());
-QrResult qr(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());    // thin
-SvdResult svd(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());  // thin
-Tensor svdvals(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());
+LuResult lu(const Matrix& a, const LuOptions& options = {}, Where where = Where::current());
+QrResult qr(const Matrix& a, const QrOptions& options = {}, Where where = Where::current());
+SvdResult svd(const Matrix& a, const SvdOptions& options = {}, Where where = Where::current());
+Tensor svdvals(const Matrix& a, const SvdvalsOptions& options = {}, Where where = Where::current());
 EighResult eigh(const Matrix& a, const EighOptions& options = {}, Where where = Where::current());
 
 // conjugate transposes where asked for; all of one dtype.
@@ -179,10 +188,12 @@ struct MatmulOptions {
   bool adjoint_a = false, adjoint_b = false;
 };
 Matrix matmul(const Matrix& a, const Matrix& b, const MatmulOptions& options = {}, Where where = Where::current());
-// ord: "fro", 1, "inf" or "max", without overflow on the way; 2 by singular values. On every rank.
+// ord: as linalg::matrix_norm (1, -1, 2, -2, inf, -inf, "fro", "nuc"), or "max", "inf"; nothing overflows on the way.
+// On every rank.
 double matrix_norm(const Matrix& a, const Setting& ord = "fro", Where where = Where::current());
-double cond(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());
-std::int64_t matrix_rank(const Matrix& a, std::optional<double> rtol = std::nullopt, Where where = Where::current());
+double cond(const Matrix& a, const CondOptions& options = {}, Where where = Where::current());
+// -1 where there is none (if_ill = nan).
+std::int64_t matrix_rank(const Matrix& a, const MatrixRankOptions& options = {}, Where where = Where::current());
 // log |det A| of a positive definite A as linalg::logdet; 0-d, on every rank.
 Tensor logdet(const Matrix& a, const LogdetOptions& options = {}, Where where = Where::current());
 
@@ -194,10 +205,21 @@ Diagnosed<Matrix> inv(const Matrix& a, const InvOptions& options = {}, Where whe
 Diagnosed<Matrix> lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& options = {},
                         Where where = Where::current());
 Diagnosed<Matrix> pinv(const Matrix& a, const PinvOptions& options = {}, Where where = Where::current());
-Diagnosed<SvdResult> svd(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());
-Diagnosed<Tensor> svdvals(const Matrix& a, const DecomposeOptions& options = {}, Where where = Where::current());
+Diagnosed<Matrix> cholesky(const Matrix& a, const CholeskyOptions& options = {}, Where where = Where::current());
+Diagnosed<Tensor> logdet(const Matrix& a, const LogdetOptions& options = {}, Where where = Where::current());
+Diagnosed<LuResult> lu(const Matrix& a, const LuOptions& options = {}, Where where = Where::current());
+Diagnosed<QrResult> qr(const Matrix& a, const QrOptions& options = {}, Where where = Where::current());
+Diagnosed<SvdResult> svd(const Matrix& a, const SvdOptions& options = {}, Where where = Where::current());
+Diagnosed<Tensor> svdvals(const Matrix& a, const SvdvalsOptions& options = {}, Where where = Where::current());
+Diagnosed<double> cond(const Matrix& a, const CondOptions& options = {}, Where where = Where::current());
+Diagnosed<std::int64_t> matrix_rank(const Matrix& a, const MatrixRankOptions& options = {},
+                                    Where where = Where::current());
 Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& options = {}, Where where = Where::current());
 }  // namespace diagnosed
+
+// All that is to be known of a matrix: the diagnosis of its inverse (pseudo-inverse, where it is not square) with
+// rank, condition and gap, and as value its singular values, on every rank; none of a matrix that is not finite.
+Diagnosed<Tensor> diagnose(const Matrix& a, const InvOptions& options = {}, Where where = Where::current());
 
 // A stack [batch, …] that every rank has: each rank runs f on its share of the members, and all ranks get all
 // results, with one diagnosis entry per member. f must give one result per member: [share, …].
@@ -207,7 +229,9 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
 // Derivatives. Every rank has a tape of its own and runs the same program; real or complex numbers on every rank
 // (sum, logdet, dot) are one number, not one per rank.
 void watch(GradientTape& tape, const Matrix& a);
-Matrix gradient(GradientTape& tape, const Tensor& loss, const Matrix& a, Where where = Where::current());
+// As tape.gradient; a matrix of nothing where the loss does not depend on a (options.unconnected = "none").
+Matrix gradient(GradientTape& tape, const Tensor& loss, const Matrix& a, const GradientOptions& options = {},
+                Where where = Where::current());
 Tensor sum(const Matrix& a, Where where = Where::current());
 Tensor dot(const Matrix& a, const Matrix& b, Where where = Where::current());  // Re Σ conj(a) b
 

@@ -134,6 +134,16 @@ void write_html(const Report& r, const std::string& file) {
 
 }  // namespace
 
+std::vector<std::string> column_names(const std::string& names, std::int64_t columns) {
+  std::vector<std::string> out;
+  if (names.empty()) return out;
+  out = split(names);
+  if (static_cast<std::int64_t>(out.size()) != columns)
+    raise<ArgumentError>("WP-ARG-001", "--names",
+                         say("one name per column; got ", out.size(), " for ", columns, "."));
+  return out;
+}
+
 Matrix read_matrix(const std::string& file, const std::string& names) {
   Matrix m{file == "-" ? "stdin" : file, {}, {}};
   const auto read_table = [&](const io::Source& source, char separator) {
@@ -158,13 +168,7 @@ Matrix read_matrix(const std::string& file, const std::string& names) {
     else
       m.values = load(path, options);
   }
-  if (!names.empty()) {
-    m.names = split(names);
-    const std::int64_t columns = m.values.ndim() ? m.values.shape().back() : 0;
-    if (static_cast<std::int64_t>(m.names.size()) != columns)
-      raise<ArgumentError>("WP-ARG-001", "--names",
-                           say("one name per column; got ", m.names.size(), " for ", columns, "."));
-  }
+  if (!names.empty()) m.names = column_names(names, m.values.ndim() ? m.values.shape().back() : 0);
   return m;
 }
 

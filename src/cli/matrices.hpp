@@ -24,6 +24,8 @@ struct Matrix {
   std::vector<std::string> names;
 };
 Matrix read_matrix(const std::string& file, const std::string& names);
+// --names, one per column; none if it is empty.
+std::vector<std::string> column_names(const std::string& names, std::int64_t columns);
 
 // --ridge: a number, or the name of a rule; none if empty. The text must outlive it.
 std::optional<Setting> setting_of(const std::string& text);

@@ -11,10 +11,12 @@
 #include "kernels/condition.hpp"
 #include "kernels/each_float.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/comparison.hpp"
 #include "linalg/explain.hpp"
 #include "linalg/refine.hpp"
 
 namespace wp::dist {
+
 // Improves X, the solution of S X = B, and says how good it is.
 template <class T>
 void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T* b, T* x, Verdict& v) {
@@ -24,14 +26,42 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T*
   const bool pays = linalg::refinement_pays<T>(options_, cheap, verdict_, worse);
   if (!pays && worse > 1)
     linalg::conclude<T>(v, std::min(1.0, linalg::expected_error<T>(verdict_) * worse), options_.min_digits);
-  if (zero_pivot_ || !pays) return;
-  const Matrix s = scaled();
-  const linalg::Refined refined = linalg::refine<T>(
-      n_, columns, {x, columns, 1}, weights, {},
-      [&](T* r, R* sizes) { residual<T>(s, columns, adjoint, b, nullptr, x, r, sizes); },
-      [&](kernels::MutableView<T> r) { substitute(columns, r.data, adjoint); });
-  v.backward_error = refined.backward_error;
-  linalg::conclude<T>(v, refined.error, options_.min_digits);
+  const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < linalg::kSingular<T>;
+  if (zero_pivot_) return;
+  if (pays) {
+    const linalg::Refined refined = linalg::refine<T>(
+        n_, columns, {x, columns, 1}, weights, {},
+        [&](T* r, R* sizes) {
+          residual<T>(a_, {rows_, columns_}, columns, adjoint, b, nullptr, x, r, sizes);
+        },
+        [&](kernels::MutableView<T> r) { substitute(columns, r.data, adjoint); });
+    v.backward_error = refined.backward_error;
+    linalg::conclude<T>(v, refined.error, options_.min_digits);
+  }
+  if (doubtful) linalg::take_proved_error<T>(v, proved_error(columns, adjoint, b, x), options_.min_digits);
+}
+
+// linalg::triangular_error of a triangle that is spread.
+template <class T>
+double System<T>::proved_error(std::int64_t columns, bool adjoint, const T* b, const T* x) {
+  const bool upper = verdict_.structure == Structure::upper;
+  return linalg::triangular_error<T>(
+      n_, columns, {x, columns, 1}, adjoint ? rows_ : columns_,
+      [&](T* r, R* sizes) {
+        residual<T>(a_, {rows_, columns_}, columns, adjoint, b, nullptr, x, r, sizes);
+      },
+      [&](double* bound) {
+        Matrix comparison = make_like(a_, f64), v = make_matrix(n_, columns, f64, a_.layout());
+        const Local<T> s = local<T>(factors_);
+        const Local<double> c = local<double>(comparison);
+        c.each([&](std::int64_t i, std::int64_t j, double& m) {
+          m = std::abs(linalg::Sum<T>(s.at(s.row.local(i), s.column.local(j))));
+          if (i != j) m = -m;
+        });
+        scatter_columns<double>(bound, 0, columns, local<double>(v));
+        scalapack::trtrs<double>(upper, adjoint, false, c, local<double>(v), n_);
+        gather_columns<double>(local<double>(v), 0, columns, bound);
+      });
 }
 
 // Right-hand sides that every rank has, row-major n × columns, to solutions. The first panel brings the two vectors
@@ -41,10 +71,14 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
   linalg::Frame<T> frame(n_, columns, adjoint ? columns_ : rows_, adjoint ? rows_ : columns_);
   const kernels::MutableView<T> view{x, columns, 1};
   frame.enter(view);
-  const std::vector<T> b(x, x + n_ * columns);
-  if (!judged_ && !adjoint && !zero_pivot_ && norm_ != 0) {
-    const std::int64_t wide = columns + 2;
-    std::vector<T> all(static_cast<std::size_t>(n_ * wide));
+  const bool first = !judged_ && !adjoint && !zero_pivot_ && norm_ != 0;
+  const std::int64_t wide = columns + 2;
+  std::vector<T> b, all;
+  together([&] {
+    b.assign(x, x + n_ * columns);
+    if (first) all.resize(static_cast<std::size_t>(n_ * wide));
+  });
+  if (first) {
     kernels::inverse_norm_starts<T>(n_, all.data() + columns, all.data() + columns + 1, wide);
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(x + i * columns, columns, all.data() + i * wide);
     substitute(wide, all.data(), false);
@@ -76,26 +110,79 @@ void take_worse(Verdict& all, const Verdict& v) {
 
 }  // namespace
 
+// X for k right-hand sides; fill(first, count, to) writes some of them, row-major n × count.
 template <class T>
-Verdict System<T>::solve(const Matrix& b, Matrix& x, bool adjoint) {
-  x = make_like(b);
-  const std::int64_t k = b.columns();
-  if (!factored()) return verdict_;
-  if (n_ == 0 || k == 0) {
-    judge();
-    return verdict_;
-  }
+template <class Fill>
+Verdict System<T>::panels(std::int64_t k, Fill&& fill, Matrix& x, bool adjoint) {
   const bool cheap = linalg::few(n_, k);
-  std::vector<T> vectors(static_cast<std::size_t>(n_ * std::min(k, kPanel)));
+  std::vector<T> vectors;
+  together([&] { vectors.resize(static_cast<std::size_t>(n_ * std::min(k, kPanel))); });
   std::optional<Verdict> all;
   for (std::int64_t first = 0; first < k; first += kPanel) {
     const std::int64_t count = std::min(kPanel, k - first);
-    gather_columns<T>(local<T>(b), first, count, vectors.data());
+    fill(first, count, vectors.data());
     const Verdict v = panel(count, vectors.data(), cheap, adjoint);
     scatter_columns<T>(vectors.data(), first, count, local<T>(x));
     all ? take_worse(*all, v) : static_cast<void>(all = v);
   }
   return *all;
+}
+
+template <class T>
+Verdict System<T>::solve(const Matrix& b, Matrix& x, bool adjoint) {
+  x = make_like(b);
+  if (!factored()) return verdict_;
+  if (n_ == 0 || b.columns() == 0) {
+    judge();
+    return verdict_;
+  }
+  const auto fill = [&](std::int64_t first, std::int64_t count, T* to) {
+    gather_columns<T>(local<T>(b), first, count, to);
+  };
+  return panels(b.columns(), fill, x, adjoint);
+}
+
+// The factors of S become S⁻¹; false: they cannot.
+template <class T>
+bool System<T>::invert_factors() {
+  if (zero_pivot_) return false;
+  const Local<T> f = local<T>(factors_);
+  switch (verdict_.method) {
+    case Method::lu: scalapack::getri<T>(f, pivots_); return true;
+    case Method::substitution: scalapack::trtri<T>(verdict_.structure == Structure::upper, f); return true;
+    case Method::cholesky: break;
+    default: return false;
+  }
+  scalapack::potri<T>(f);
+  f.each([](std::int64_t i, std::int64_t j, T& v) {
+    if (i < j) v = T(0);
+  });
+  Matrix turned = make_like(a_);
+  scalapack::transpose<T>(true, f, local<T>(turned));
+  const Local<T> t = local<T>(turned);
+  f.each([&](std::int64_t i, std::int64_t j, T& v) {
+    if (i < j) v = t.at(f.row.local(i), f.column.local(j));
+  });
+  return true;
+}
+
+// linalg::amplification of columns that are spread.
+template <class T>
+double System<T>::amplification(const Matrix& inverse) const {
+  if (columns_.empty()) return 1;
+  const linalg::Weighed weighed(columns_);
+  std::vector<double> most(static_cast<std::size_t>(2 * n_), 0);  // plain, weighed
+  local<T>(inverse).each([&](std::int64_t i, std::int64_t j, const T& v) {
+    const double size = v == v ? size_of_number(v) : std::numeric_limits<double>::infinity();
+    double* const at = most.data() + 2 * j;
+    at[0] = std::max(at[0], size);
+    at[1] = std::max(at[1], weighed(size, i));
+  });
+  all_reduce(most.data(), 2 * n_, MPI_MAX);
+  double worst = 1;
+  for (std::size_t j = 0; j < most.size(); j += 2)
+    if (most[j] > 0) worst = std::max(worst, most[j + 1] > 0 ? most[j] / most[j + 1] : HUGE_VAL);
+  return worst;
 }
 
 template <class T>
@@ -106,37 +193,43 @@ Verdict System<T>::inverse(Matrix& x) {
     x = make_like(a_);
     return verdict_;
   }
+  // No refinement makes a singular matrix good; of triangles, the error may be proved to be small.
+  if (verdict_.status == Status::singular && verdict_.method != Method::substitution &&
+      options_.if_ill != Policy::ignore) {
+    x = make_like(a_);
+    return verdict_;
+  }
   // Improving n right-hand sides costs more than the inverse: only what would not be ok otherwise.
   constexpr double kPoor = 1e-7;
-  const bool worth_it = options_.refine == Options::Refine::always ||
-                        (options_.refine != Options::Refine::never && verdict_.forward_error > kPoor);
-  const bool plain =
-      verdict_.method == Method::lu || verdict_.method == Method::cholesky || verdict_.method == Method::substitution;
-  if (!plain || zero_pivot_ || !rows_.empty() || worth_it) {
-    Matrix unit = make_like(a_);
-    local<T>(unit).each([](std::int64_t i, std::int64_t j, T& v) { v = T(i == j ? 1 : 0); });
-    return solve(unit, x);
+  const auto good = [&](const Verdict& v) {
+    return options_.refine == Options::Refine::never ||
+           (options_.refine != Options::Refine::always && v.forward_error <= kPoor);
+  };
+  if (good(verdict_) && invert_factors()) {
+    Verdict v = verdict_;
+    if (const double worse = amplification(factors_); worse > 1)
+      linalg::conclude<T>(v,
+                          linalg::above_underflow<T>(n_, v.rcond, worse)
+                              ? std::min(1.0, linalg::expected_error<T>(verdict_) * worse)
+                              : 1,
+                          options_.min_digits);
+    if (good(v)) {
+      if (!rows_.empty())  // A⁻¹ = C S⁻¹ R
+        local<T>(factors_).each([&](std::int64_t i, std::int64_t j, T& e) {
+          e = times_power(e, columns_[static_cast<std::size_t>(i)] + rows_[static_cast<std::size_t>(j)]);
+        });
+      x = std::move(factors_);
+      factors_ = {};
+      return v;
+    }
+    factor();
   }
-  const Local<T> f = local<T>(factors_);
-  if (verdict_.method == Method::lu) {
-    scalapack::getri<T>(f, pivots_);
-  } else if (verdict_.method == Method::substitution) {
-    scalapack::trtri<T>(verdict_.structure == Structure::upper, f);
-  } else {
-    scalapack::potri<T>(f);
-    f.each([](std::int64_t i, std::int64_t j, T& v) {
-      if (i < j) v = T(0);
-    });
-    Matrix turned = make_like(a_);
-    scalapack::transpose<T>(true, f, local<T>(turned));
-    const Local<T> t = local<T>(turned);
-    f.each([&](std::int64_t i, std::int64_t j, T& v) {
-      if (i < j) v = t.at(f.row.local(i), f.column.local(j));
-    });
-  }
-  x = std::move(factors_);
-  factors_ = {};
-  return verdict_;
+  x = make_like(a_);
+  const auto unit = [&](std::int64_t first, std::int64_t count, T* to) {
+    std::fill_n(to, n_ * count, T(0));
+    for (std::int64_t c = 0; c < count; ++c) to[(first + c) * count + c] = T(1);
+  };
+  return panels(n_, unit, x, false);
 }
 
 // Inverse iteration on the factors, from the start vector of the estimate; the largest element is 1.
@@ -157,35 +250,35 @@ std::vector<T> System<T>::null_vector(bool adjoint) {
   return v;
 }
 
-// The few rows or columns that the null vector joins, brought together and looked at; empty if they are not few.
 template <class T>
-std::string System<T>::relation(const std::vector<T>& v, bool rows, bool& exact) const {
+std::string relation(const Matrix& a, const std::vector<T>& v, bool rows, const std::vector<std::string>& names,
+                     bool& exact) {
   using Wide = linalg::Sum<T>;
   constexpr std::size_t kTerms = 7;
+  constexpr double u = linalg::kUnit<T>;
   const double least = std::sqrt(u);
   std::vector<std::int64_t> chosen;
   for (std::size_t i = 0; i < v.size(); ++i)
     if (size_of_number(v[i]) > least) chosen.push_back(static_cast<std::int64_t>(i));
   if (chosen.empty() || chosen.size() > kTerms) return {};
+  const std::int64_t n = rows ? a.columns() : a.rows();
   std::vector<Wide> lines;
-  std::vector<T> line(static_cast<std::size_t>(n_));
+  std::vector<T> line(static_cast<std::size_t>(n));
   std::vector<std::string> labels;
   const std::string_view kind = rows ? "row" : "column";
   for (const std::int64_t k : chosen) {
-    rows ? gather_rows<T>(local<T>(a_), k, 1, line.data()) : gather_columns<T>(local<T>(a_), k, 1, line.data());
+    rows ? gather_rows<T>(local<T>(a), k, 1, line.data()) : gather_columns<T>(local<T>(a), k, 1, line.data());
     for (const T& e : line) lines.push_back(Wide(e));
     const auto named = static_cast<std::size_t>(k);
-    labels.push_back(named < options_.names.size() && (!rows || verdict_.structure == Structure::symmetric)
-                         ? options_.names[named]
-                         : say(kind, ' ', k));
+    labels.push_back(named < names.size() ? names[named] : say(kind, ' ', k));
   }
   const auto count = static_cast<std::int64_t>(chosen.size());
-  const kernels::View<Wide> view{lines.data(), n_, 1};
-  std::string text = linalg::exactly_dependent_rows<Wide>(count, n_, view, kind, labels);
+  const kernels::View<Wide> view{lines.data(), n, 1};
+  std::string text = linalg::exactly_dependent_rows<Wide>(count, n, view, kind, labels);
   exact = exact || !text.empty();
   if (text.empty()) {
-    const double tolerance = std::max(1e-13, 8 * u * static_cast<double>(n_));
-    text = linalg::nearly_dependent_rows<Wide>(count, n_, view, tolerance, kind, labels);
+    const double tolerance = std::max(1e-13, 8 * u * static_cast<double>(n));
+    text = linalg::nearly_dependent_rows<Wide>(count, n, view, tolerance, kind, labels);
   }
   return text;
 }
@@ -201,9 +294,12 @@ typename System<T>::Reason System<T>::explain() {
     });
   }
   const std::vector<T> right = null_vector(false), left = null_vector(true);
-  if (!left.empty()) reason.rows = relation(left, true, reason.exact);
+  // Names are of columns; of a symmetric matrix also of rows.
+  const bool both = verdict_.structure == Structure::symmetric || verdict_.structure == Structure::spd;
+  if (!left.empty())
+    reason.rows = relation(a_, left, true, both ? options_.names : std::vector<std::string>(), reason.exact);
   if (right.empty()) return reason;
-  reason.columns = relation(right, false, reason.exact);
+  if (!both) reason.columns = relation(a_, right, false, options_.names, reason.exact);
   std::vector<T> null = right;  // of S; that of A is C times it
   double length = 0;
   for (std::size_t i = 0; i < null.size(); ++i) {
@@ -218,7 +314,8 @@ typename System<T>::Reason System<T>::explain() {
 #define WP_INSTANTIATE(T)                                          \
   template Verdict System<T>::solve(const Matrix&, Matrix&, bool); \
   template Verdict System<T>::inverse(Matrix&);                    \
-  template typename System<T>::Reason System<T>::explain();
+  template typename System<T>::Reason System<T>::explain();        \
+  template std::string relation(const Matrix&, const std::vector<T>&, bool, const std::vector<std::string>&, bool&);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

@@ -17,8 +17,12 @@ extern const Op op_linalg_solve;
 
 namespace wp::dist {
 
+void need_no_out(const Tensor* out) {
+  if (out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
+}
+
 Options system_options(const SolveOptions& o) {
-  if (o.out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
+  need_no_out(o.out);
   const Attr attrs[] = {Attr(o.if_ill), Attr(o.ridge),    Attr(o.noise),   Attr(o.shift),
                         Attr(o.assume), Attr(o.refine),   Attr(o.certify), Attr(o.min_digits),
                         Attr(o.names),  Attr(o.accuracy), Attr(o.method)};
@@ -221,19 +225,44 @@ Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function
       [=](const Many& m, const Tensor&, const Tensor& g) -> Many { return {vjp(m[0], g)}; }, place);
 }
 
-void without_rule(std::string_view name, const Many& in, const std::vector<Tensor*>& tensors,
-                  const std::vector<Matrix*>& matrices) {
+Matrix taped_from(std::string_view name, const Tensor& in, const std::function<Matrix(const Tensor&)>& forward,
+                  const std::function<Tensor(const Matrix&)>& vjp, const Place& place) {
+  if (!context().listeners) return forward(in);
+  auto made = std::make_shared<Matrix>();
+  CustomOp op{.name = std::string(name),
+              .forward =
+                  [=](const std::vector<Tensor>& t) {
+                    *made = forward(t[0]);
+                    return std::vector<Tensor>{made->state().storage};
+                  },
+              .vjp =
+                  [=](const std::vector<Tensor>&, const std::vector<Tensor>&, const std::vector<Tensor>& g) {
+                    const Stage stage(say(name, " (derivative)"), place);
+                    return std::vector<Tensor>{vjp(with_storage(*made, g[0]))};
+                  }};
+  const Tensor y = custom_op(std::move(op), nowhere())({in})[0];
+  return with_storage(*made, y);
+}
+
+void without_rule(std::string_view name, const std::vector<Tensor>& in, const std::vector<Tensor*>& results) {
   if (!context().listeners) return;
   std::vector<Tensor> all;
-  for (const Tensor* t : tensors) all.push_back(*t);
-  for (const Matrix* m : matrices) all.push_back(m->state().storage);
+  for (const Tensor* t : results) all.push_back(*t);
   const CustomOp op{.name = std::string(name),
                     .forward = [all](const std::vector<Tensor>&) { return all; },
-                    .no_derivative = "distributed decompositions have none; gather the matrix and use linalg."};
-  const std::vector<Tensor> seen = custom_op(op, nowhere())(storages(in));
-  std::size_t at = 0;
-  for (Tensor* t : tensors) *t = seen[at++];
-  for (Matrix* m : matrices) *m = with_storage(*m, seen[at++]);
+                    .no_derivative = "it has none when distributed; gather the matrix and use linalg."};
+  const std::vector<Tensor> seen = custom_op(op, nowhere())(in);
+  for (std::size_t i = 0; i < seen.size(); ++i) *results[i] = seen[i];
+}
+
+void without_rule(std::string_view name, const Many& in, const std::vector<Tensor*>& tensors,
+                  const std::vector<Matrix*>& matrices) {
+  std::vector<Tensor> parts;
+  for (const Matrix* m : matrices) parts.push_back(m->state().storage);
+  std::vector<Tensor*> results = tensors;
+  for (Tensor& t : parts) results.push_back(&t);
+  without_rule(name, storages(in), results);
+  for (std::size_t i = 0; i < parts.size(); ++i) *matrices[i] = with_storage(*matrices[i], parts[i]);
 }
 
 }  // namespace wp::dist

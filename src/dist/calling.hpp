@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dist/matrix.hpp"
+#include "dist/stage.hpp"
 #include "dist/system.hpp"
 #include "ops/attr.hpp"
 #include "ops/op.hpp"
@@ -18,6 +19,7 @@ InvOptions as_inv_options(const SolveOptions& o);
 std::string options_text(const SolveOptions& o);
 // raise, warn, nan or ignore.
 Policy policy_of(std::string_view if_ill);
+void need_no_out(const Tensor* out);
 
 // A diagnosis of one matrix.
 std::shared_ptr<linalg::Diagnosis::State> new_state(std::string_view op, const Verdict& v);
@@ -26,6 +28,14 @@ void consider_dtype(Verdict& v, const Matrix& x, DType dtype);
 void fill_nan(const Matrix& x);
 // What the policy says, and a finding where the answer is beyond the range of its dtype (WP-LIN-007).
 void act(const linalg::Diagnosis& d, Policy policy, std::string_view advice);
+
+// The value, once the policy has been followed.
+template <class R>
+R settled(Diagnosed<R> found, std::string_view if_ill, std::string_view advice, std::string_view name, Where where) {
+  const Stage stage(name, where);
+  act(found.diagnosis, policy_of(if_ill), advice);
+  return std::move(found.value);
+}
 
 // Verdicts as bytes, for the other ranks.
 std::string packed_verdict(const Verdict& v);
@@ -44,8 +54,12 @@ Tensor taped_number(std::string_view name, const Many& in, const std::function<T
 // The same for a tensor that is the same on every rank, of one matrix.
 Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function<Tensor(const Matrix&)>& forward,
                     const std::function<Matrix(const Matrix& in, const Tensor& g)>& vjp, const Place& place);
+// The same for a matrix, of a tensor that every rank has.
+Matrix taped_from(std::string_view name, const Tensor& in, const std::function<Matrix(const Tensor&)>& forward,
+                  const std::function<Tensor(const Matrix& g)>& vjp, const Place& place);
 // Results (matrices' storages, tensors) whose derivative is not there: a tape that is asked for it says so.
 void without_rule(std::string_view name, const Many& in, const std::vector<Tensor*>& tensors,
                   const std::vector<Matrix*>& matrices);
+void without_rule(std::string_view name, const std::vector<Tensor>& in, const std::vector<Tensor*>& results);
 
 }  // namespace wp::dist

@@ -1,19 +1,22 @@
 // cholesky, lu, qr, logdet.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
 #include "dist/hermitian.hpp"
 #include "dist/kept.hpp"
+#include "dist/one_place.hpp"
+#include "dist/orthogonal.hpp"
 #include "dist/products.hpp"
+#include "dist/rules.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
-#include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/choice.hpp"
+#include "linalg/hermitian.hpp"
 #include "linalg/stack.hpp"
 #include "wellposed/ops.hpp"
 
@@ -28,21 +31,14 @@ void keep_triangle(const Matrix& a, bool upper, bool unit = false) {
   });
 }
 
-// The first k columns, or rows, of a factored matrix, of a layout of their own size.
-template <class T>
-Matrix corner(const Matrix& a, std::int64_t m, std::int64_t n, bool last = false) {
-  if (a.rows() == m && a.columns() == n) return last ? a : copy_of(a);  // the last one takes the memory
-  Matrix b = make_matrix(m, n, a.dtype(), a.layout());
-  scalapack::redistribute<T>(m, n, local<T>(a), {}, local<T>(b), {}, a.state().grid.state().context);
-  return b;
-}
-
-void raise_nonfinite(const std::string& text, Policy policy, std::string_view op) {
+std::shared_ptr<linalg::Diagnosis::State> nonfinite_state(std::string_view op, Method method,
+                                                          const std::string& text) {
   Verdict v;
+  v.method = method;
   v.status = Status::nonfinite_input;
   auto state = new_state(op, v);
   state->nonfinite = [text](std::int64_t) { return text; };
-  act(linalg::Diagnosis(state), policy, {});
+  return state;
 }
 
 // Positive definite, and by how much: the least of what elimination left of the diagonal.
@@ -67,36 +63,48 @@ Verdict cholesky_in_place(const Matrix& a) {
     return v;
   }
   diagonal(left);
-  double least = HUGE_VAL, most = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const double share = left[i] * left[i] / whole[i];
-    least = std::min(least, share);
-    most = std::max(most, share);
-  }
-  v.rcond = n ? least / most : 1;
-  if (v.rcond < linalg::kUnit<T>) {
-    v.status = Status::not_spd;
-    v.reason = say("is positive definite by rounding only: ", v.rcond, " is left of a diagonal element.");
-  }
+  v.rcond = linalg::least_share(whole, left);
   return v;
 }
 
-// Φ(M): the lower triangle with half the (real) diagonal. Its own adjoint.
-Matrix halved(const Matrix& m, const Place& place) {
-  return taped(
-      "dist.halve", {m},
-      [](const Many& in) {
-        Matrix out = copy_of(in[0]);
-        linalg::with_float(out.dtype(), [&]<class T>(T) {
-          local<T>(out).each([](std::int64_t i, std::int64_t j, T& v) {
-            if (i < j) v = T(0);
-            if (i == j)
-              v = T(static_cast<typename kernels::RealOf<T>::type>(0.5 * static_cast<double>(std::real(v))));
-          });
-        });
-        return out;
-      },
-      [place](const Many&, const Matrix&, const Matrix& g) -> Many { return {halved(g, place)}; }, place);
+Uplo copied(const std::optional<std::string_view>& uplo) {
+  return uplo ? Uplo(*uplo) : Uplo();
+}
+std::optional<std::string_view> viewed(const Uplo& uplo) {
+  return uplo ? std::optional<std::string_view>(*uplo) : std::nullopt;
+}
+
+// L of (A + Aᴴ)/2 or of a triangle, in the dtype that is computed in, and what is known of it.
+struct Lower {
+  HermitianPart part;  // becomes L
+  Verdict verdict;
+  std::string nonfinite;
+  bool doubtful = false;  // positive by rounding only, or not at all
+};
+Lower lower_of(const Matrix& a, const Uplo& uplo) {
+  const DType work = linalg::working_dtype(a.dtype(), a.rows());
+  Lower out{hermitian_part(converted(a, work), uplo), {}, {}};
+  out.nonfinite = nonfinite_element(out.part.matrix, "A");
+  out.verdict.method = Method::cholesky;
+  out.verdict.status = Status::nonfinite_input;
+  if (!out.nonfinite.empty()) return out;
+  linalg::with_float(work, [&]<class T>(T) {
+    out.verdict = cholesky_in_place<T>(out.part.matrix);
+    out.doubtful = out.verdict.status != Status::ok || linalg::in_doubt<T>(2 * a.rows(), out.verdict.rcond);
+  });
+  return out;
+}
+
+// 2 Σ log Lᵢᵢ.
+double log_of_squares(const Matrix& l) {
+  double sum = 0;
+  linalg::with_float(l.dtype(), [&]<class T>(T) {
+    local<T>(l).each([&](std::int64_t i, std::int64_t j, const T& e) {
+      if (i == j) sum += 2 * std::log(static_cast<double>(std::real(e)));
+    });
+  });
+  all_sum(&sum, 1);
+  return sum;
 }
 
 struct KeptTriangle final : Kept {
@@ -110,18 +118,19 @@ struct KeptTriangle final : Kept {
   }
 };
 
-// Ā = L⁻ᴴ Φ(Lᴴ L̄) L⁻¹, its Hermitian part (Murray 2016, §3).
-Matrix cholesky_cotangent(const Matrix& l, const Matrix& g, const Place& place) {
+// Ā = L⁻ᴴ Φ(Lᴴ L̄) L⁻¹, its Hermitian part, where Φ takes the lower triangle with half the diagonal (Murray 2016, §3).
+Matrix cholesky_cotangent(const Matrix& l, const Matrix& g, const Uplo& uplo, const Place& place) {
   auto kept = std::make_shared<KeptTriangle>();
   kept->l = l;
-  const Matrix p = solve_with(kept, l, halved(product(1, l, true, g, false, place), place), true, place);
+  const Matrix p =
+      solve_with(kept, l, weighted(product(1, l, true, g, false, place), {1, 0.5, 0}, place), true, place);
   const Matrix s = solve_with(kept, l, p.adjoint(), true, place);
-  return combined(0.5, s, 0.5, s.adjoint(), place);
+  return hermitian_cotangent(s, uplo, place);
 }
 
 }  // namespace
 
-HermitianPart hermitian_part(const Matrix& a, const std::optional<std::string_view>& uplo) {
+HermitianPart hermitian_part(const Matrix& a, const std::optional<std::string>& uplo) {
   HermitianPart out;
   out.matrix = copy_of(a);
   if (uplo && *uplo != "lower" && *uplo != "upper")
@@ -151,116 +160,143 @@ HermitianPart hermitian_part(const Matrix& a, const std::optional<std::string_vi
   return out;
 }
 
-void report_asymmetry(double asymmetry, DType dtype) {
-  const double threshold = 64 * linalg::round_off(dtype);
-  if (!(asymmetry > threshold)) return;
-  Finding f = misuse("WP-LIN-006", {}, {}, {});
-  f.severity = Severity::warning;
-  f.measured = asymmetry;
-  f.threshold = threshold;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", asymmetry);
-  f.message = say("the matrix is not symmetric: elements differ from their mirror images by up to ", text,
-                  " of the largest. The answer is that of (x + conj(x)ᵀ)/2.");
-  f.advice = "Make it symmetric before, or say which triangle is meant: uplo = \"lower\".";
-  report(f);
-}
+namespace {
 
-Matrix cholesky(const Matrix& a, const CholeskyOptions& o, Where where) {
-  const Stage stage("dist.cholesky", where);
+struct Choleskied {
+  Diagnosed<Matrix> found;
+  double asymmetry = 0;
+};
+Choleskied choleskied(const Matrix& a, const CholeskyOptions& o, Where where) {
   meet(say("dist.cholesky ", facts(a), ", upper ", o.upper, ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or("")));
   need_defined(a, "A");
   need_square(a);
-  const Policy policy = policy_of(o.if_ill);
+  policy_of(o.if_ill);
+  need_no_out(o.out);
   const Place place(where);
-  const bool upper = o.upper;
-  const std::optional<std::string_view> uplo = o.uplo;
+  const Uplo uplo = copied(o.uplo);
+  auto asymmetry = std::make_shared<double>(0);
+  auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   const auto lower = [=](const Many& in) {
-    const HermitianPart h = hermitian_part(in[0], uplo);
-    const std::string bad = nonfinite_element(h.matrix, "A");
-    return linalg::with_float(a.dtype(), [&]<class T>(T) {
-      if (!bad.empty()) {
-        raise_nonfinite(bad, policy, "cholesky");
-        fill_nan(h.matrix);
-        return h.matrix;
-      }
-      report_asymmetry(h.asymmetry, a.dtype());
-      const Verdict v = cholesky_in_place<T>(h.matrix);
-      act(linalg::Diagnosis(new_state("cholesky", v)), policy, "Add a small multiple of the identity.");
-      v.status == Status::ok ? keep_triangle<T>(h.matrix, false) : fill_nan(h.matrix);
-      return h.matrix;
+    Lower l = lower_of(in[0], uplo);
+    *asymmetry = l.part.asymmetry;
+    if (!l.nonfinite.empty()) {
+      *state = nonfinite_state("cholesky", Method::cholesky, l.nonfinite);
+    } else if (l.doubtful && l.verdict.status == Status::ok && fits_one_place(in[0])) {
+      const Tensor whole = brought_together(in[0]);
+      const Found one = in_one_place([&] {
+        const auto found = linalg::diagnosed::cholesky(whole, {.uplo = viewed(uplo)});
+        return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
+      });
+      *state = new_state("cholesky", one.verdict);
+      return spread(one.values[0], in[0].layout());
+    } else {
+      *state = new_state("cholesky", l.verdict);
+    }
+    linalg::with_float(l.part.matrix.dtype(), [&]<class T>(T) {
+      l.verdict.status == Status::ok ? keep_triangle<T>(l.part.matrix, false) : fill_nan(l.part.matrix);
     });
+    return converted(l.part.matrix, in[0].dtype());
   };
   const Matrix l = taped(
       "dist.cholesky", {a}, lower,
-      [=](const Many&, const Matrix& y, const Matrix& g) -> Many { return {cholesky_cotangent(y, g, place)}; },
+      [=](const Many&, const Matrix& y, const Matrix& g) -> Many { return {cholesky_cotangent(y, g, uplo, place)}; },
       place);
-  return upper ? l.adjoint(where) : l;
+  return {{o.upper ? l.adjoint(where) : l, linalg::Diagnosis(*state)}, *asymmetry};
 }
 
-Tensor logdet(const Matrix& a, const LogdetOptions& o, Where where) {
-  const Stage stage("dist.logdet", where);
+struct Logdetted {
+  Diagnosed<Tensor> found;
+  double asymmetry = 0;
+};
+Logdetted logdetted(const Matrix& a, const LogdetOptions& o, Where where) {
   meet(say("dist.logdet ", facts(a), ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or("")));
   need_defined(a, "A");
   need_square(a);
-  const Policy policy = policy_of(o.if_ill);
+  policy_of(o.if_ill);
   const Place place(where);
-  const std::optional<std::string_view> uplo = o.uplo;
-  auto factor = std::make_shared<Matrix>();
-  return taped_number(
+  const Uplo uplo = copied(o.uplo);
+  auto asymmetry = std::make_shared<double>(0);
+  auto factor = std::make_shared<Matrix>();  // where there is one to be trusted
+  auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
+  const Tensor y = taped_number(
       "dist.logdet", {a},
       [=](const Many& in) {
-        const HermitianPart h = hermitian_part(in[0], uplo);
-        const std::string bad = nonfinite_element(h.matrix, "A");
+        const Lower l = lower_of(in[0], uplo);
+        *asymmetry = l.part.asymmetry;
         double sum = std::numeric_limits<double>::quiet_NaN();
-        if (!bad.empty()) {
-          raise_nonfinite(bad, policy, "logdet");
-        } else {
-          report_asymmetry(h.asymmetry, a.dtype());
-          linalg::with_float(a.dtype(), [&]<class T>(T) {
-            const Verdict v = cholesky_in_place<T>(h.matrix);
-            act(linalg::Diagnosis(new_state("logdet", v)), policy,
-                "Use slogdet, or add a small multiple of the identity.");
-            if (v.status != Status::ok) return;
-            double own = 0;
-            local<T>(h.matrix).each([&](std::int64_t i, std::int64_t j, const T& e) {
-              if (i == j) own += 2 * std::log(static_cast<double>(std::real(e)));
-            });
-            all_sum(&own, 1);
-            sum = own;
+        if (!l.nonfinite.empty()) {
+          *state = nonfinite_state("logdet", Method::cholesky, l.nonfinite);
+        } else if (l.doubtful && fits_one_place(in[0])) {
+          const Tensor whole = brought_together(in[0]);
+          const Found one = in_one_place([&] {
+            const auto found = linalg::diagnosed::logdet(whole, {.uplo = viewed(uplo)});
+            return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
           });
+          *state = new_state("logdet", one.verdict);
+          return one.values[0];
+        } else {
+          *state = new_state("logdet", l.verdict);
+          if (l.verdict.status == Status::ok) {
+            sum = log_of_squares(l.part.matrix);
+            *factor = l.part.matrix;
+          }
         }
-        *factor = h.matrix;
         const Tensor value = Tensor(Scalar(sum));
-        return a.dtype() == f32 || a.dtype() == c64 ? wp::astype(value, f32) : value;
+        return real_of(a.dtype()) == f32 ? wp::astype(value, f32) : value;
       },
-      // Ā = ḡ A⁻¹ (A Hermitian), from the factor
+      // Ā = ḡ A⁻¹ (A Hermitian), from the factor; differentiated again by the inverse, which has a rule
       [=](const Many& in, const Tensor&, const Tensor& g) -> Many {
-        if (context().listeners)  // differentiated again: by the inverse, which has a rule
-          return {scaled_by(g, inv(in[0], {.assume = "spd"}), place)};
+        if (context().listeners || !factor->defined()) {
+          const Matrix inverse = inv(meant_hermitian(in[0], uplo, place), {.assume = "spd"});
+          return {hermitian_cotangent(scaled_by(g, inverse, place), uplo, place)};
+        }
         Matrix x = copy_of(*factor);
-        linalg::with_float(a.dtype(), [&]<class T>(T) {
+        linalg::with_float(x.dtype(), [&]<class T>(T) {
           scalapack::potri<T>(local<T>(x));
           keep_triangle<T>(x, false);
         });
-        return {scaled_by(g, hermitian_part(x, "lower").matrix, place)};
+        const Matrix inverse = converted(hermitian_part(x, "lower").matrix, in[0].dtype());
+        return {hermitian_cotangent(scaled_by(g, inverse, place), uplo, place)};
       },
       place);
+  return {{y, linalg::Diagnosis(*state)}, *asymmetry};
 }
 
-LuResult lu(const Matrix& a, const DecomposeOptions& o, Where where) {
+}  // namespace
+
+namespace diagnosed {
+
+Diagnosed<Matrix> cholesky(const Matrix& a, const CholeskyOptions& o, Where where) {
+  const Stage stage("dist.cholesky", where);
+  return choleskied(a, o, where).found;
+}
+
+Diagnosed<Tensor> logdet(const Matrix& a, const LogdetOptions& o, Where where) {
+  const Stage stage("dist.logdet", where);
+  return logdetted(a, o, where).found;
+}
+
+Diagnosed<LuResult> lu(const Matrix& a, const LuOptions& o, Where where) {
   const Stage stage("dist.lu", where);
   meet(say("dist.lu ", facts(a), ", if_ill ", o.if_ill));
   need_defined(a, "A");
-  const Policy policy = policy_of(o.if_ill);
+  policy_of(o.if_ill);
   LuResult out;
   const std::int64_t m = a.rows(), n = a.columns(), k = std::min(m, n);
-  Matrix f = copy_of(a);
-  if (const std::string bad = nonfinite_element(a, "A"); !bad.empty()) {
-    raise_nonfinite(bad, policy, "lu");
-    fill_nan(f);
-  }
+  const std::string bad = nonfinite_element(a, "A");
+  Verdict v;
+  v.method = Method::lu;
+  auto state = bad.empty() ? new_state("lu", v) : nonfinite_state("lu", Method::lu, bad);
   linalg::with_float(a.dtype(), [&]<class T>(T) {
+    if (!bad.empty()) {
+      out.L = make_matrix(m, k, a.dtype(), a.layout());
+      out.U = make_matrix(k, n, a.dtype(), a.layout());
+      fill_nan(out.L);
+      fill_nan(out.U);
+      out.order.assign(static_cast<std::size_t>(m), -1);
+      return;
+    }
+    const Matrix f = copy_of(a);
     std::vector<int> pivots;
     scalapack::getrf<T>(local<T>(f), pivots);
     out.L = corner<T>(f, m, k);
@@ -279,32 +315,65 @@ LuResult lu(const Matrix& a, const DecomposeOptions& o, Where where) {
                 out.order[static_cast<std::size_t>(swaps[static_cast<std::size_t>(i)] - 1)]);
   });
   without_rule("dist.lu", {a}, {}, {&out.L, &out.U});
-  return out;
+  return {out, linalg::Diagnosis(state)};
 }
 
-QrResult qr(const Matrix& a, const DecomposeOptions& o, Where where) {
+Diagnosed<QrResult> qr(const Matrix& a, const QrOptions& o, Where where) {
   const Stage stage("dist.qr", where);
-  meet(say("dist.qr ", facts(a), ", if_ill ", o.if_ill));
+  meet(say("dist.qr ", facts(a), ", mode ", o.mode, ", if_ill ", o.if_ill));
   need_defined(a, "A");
-  const Policy policy = policy_of(o.if_ill);
+  policy_of(o.if_ill);
+  if (o.mode != "reduced" && o.mode != "complete")
+    refuse<ArgumentError>("WP-ARG-001",
+                          say("attribute mode must be one of 'reduced', 'complete'; got '", o.mode, "'."));
   QrResult out;
-  const std::int64_t k = std::min(a.rows(), a.columns());
-  Matrix f = copy_of(a);
-  if (const std::string bad = nonfinite_element(a, "A"); !bad.empty()) {
-    raise_nonfinite(bad, policy, "qr");
-    fill_nan(f);
-    return {make_matrix(a.rows(), k, a.dtype(), a.layout()), f};
-  }
+  const std::int64_t k = o.mode == "complete" ? a.rows() : std::min(a.rows(), a.columns());
+  const std::string bad = nonfinite_element(a, "A");
+  Verdict v;
+  v.method = Method::qr;
+  auto state = bad.empty() ? new_state("qr", v) : nonfinite_state("qr", Method::qr, bad);
   linalg::with_float(a.dtype(), [&]<class T>(T) {
+    if (!bad.empty()) {
+      out.Q = make_matrix(a.rows(), k, a.dtype(), a.layout());
+      out.R = make_matrix(k, a.columns(), a.dtype(), a.layout());
+      fill_nan(out.Q);
+      fill_nan(out.R);
+      return;
+    }
+    Matrix f = copy_of(a);
     std::vector<T> tau;
-    if (k > 0) scalapack::geqrf<T>(local<T>(f), tau);
+    if (std::min(a.rows(), a.columns()) > 0) scalapack::geqrf<T>(local<T>(f), tau);
     out.R = corner<T>(f, k, a.columns());
     keep_triangle<T>(out.R, true);
-    out.Q = corner<T>(f, a.rows(), k, true);
-    if (k > 0) scalapack::make_q<T>(k, local<T>(out.Q), tau);
+    out.Q = columns_of_q<T>(f, tau, k, true);
   });
   without_rule("dist.qr", {a}, {}, {&out.Q, &out.R});
-  return out;
+  return {out, linalg::Diagnosis(state)};
+}
+
+}  // namespace diagnosed
+
+Matrix cholesky(const Matrix& a, const CholeskyOptions& o, Where where) {
+  const Stage stage("dist.cholesky", where);
+  const Choleskied c = choleskied(a, o, where);
+  linalg::report_asymmetry(c.asymmetry, a.dtype());
+  act(c.found.diagnosis, policy_of(o.if_ill), "Add a small multiple of the identity.");
+  return c.found.value;
+}
+
+Tensor logdet(const Matrix& a, const LogdetOptions& o, Where where) {
+  const Stage stage("dist.logdet", where);
+  const Logdetted l = logdetted(a, o, where);
+  linalg::report_asymmetry(l.asymmetry, a.dtype());
+  act(l.found.diagnosis, policy_of(o.if_ill), "Use slogdet, or add a small multiple of the identity.");
+  return l.found.value;
+}
+
+LuResult lu(const Matrix& a, const LuOptions& o, Where where) {
+  return settled(diagnosed::lu(a, o, where), o.if_ill, {}, "dist.lu", where);
+}
+QrResult qr(const Matrix& a, const QrOptions& o, Where where) {
+  return settled(diagnosed::qr(a, o, where), o.if_ill, {}, "dist.qr", where);
 }
 
 }  // namespace wp::dist

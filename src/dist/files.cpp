@@ -101,7 +101,8 @@ void read_panel(const io::Source& source, const io::Stored& s, const Lines& line
 
 Matrix Matrix::load(const std::string& path, const LoadMatrixOptions& options, Where where) {
   const Stage stage("dist.load", where);
-  meet(say("dist.load '", path, "', block ", options.layout.block, options.shape ? shape_text(*options.shape) : ""));
+  meet(say("dist.load '", path, "' as ", options.dtype ? name(*options.dtype) : "stored", ", ", facts(options.layout),
+           options.shape ? ", promised " + shape_text(*options.shape) : ""));
   std::unique_ptr<io::Source> source;
   io::Stored s;
   DType dtype = f64;
@@ -123,8 +124,11 @@ Matrix Matrix::load(const std::string& path, const LoadMatrixOptions& options, W
   const Grid column(size(), 1), row(1, size());
   const std::int64_t width = panel_width(lines, size_of(dtype), a.layout().block);
   linalg::with_float(dtype, [&]<class T>(T) {
-    std::vector<T> memory(
-        static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, lines.length))));
+    std::vector<T> memory;
+    together([&] {
+      memory.resize(
+          static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, lines.length))));
+    });
     for (std::int64_t from = 0; from < lines.length; from += width) {
       const std::int64_t count = std::min(width, lines.length - from);
       const Local<T> p = panel_of<T>(lines, count, rows, memory.data(), rows ? column : row);
@@ -213,9 +217,11 @@ void Matrix::save(const std::string& path, Where where) const {
   const Grid column(size(), 1);
   const std::int64_t width = panel_width(lines, each, layout().block);
   linalg::with_float(dtype(), [&]<class T>(T) {
-    std::vector<T> memory(
-        static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, columns())))),
-        line(static_cast<std::size_t>(std::min(width, columns())));
+    std::vector<T> memory, line;
+    together([&] {
+      memory.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, lines.count() * std::min(width, columns()))));
+      line.resize(static_cast<std::size_t>(std::min(width, columns())));
+    });
     for (std::int64_t from = 0; from < columns(); from += width) {
       const std::int64_t count = std::min(width, columns() - from);
       const Local<T> p = panel_of<T>(lines, count, true, memory.data(), column);

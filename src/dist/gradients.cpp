@@ -47,11 +47,12 @@ void watch(GradientTape& tape, const Matrix& a) {
   tape.watch(a.state().storage);
 }
 
-Matrix gradient(GradientTape& tape, const Tensor& loss, const Matrix& a, Where where) {
+Matrix gradient(GradientTape& tape, const Tensor& loss, const Matrix& a, const GradientOptions& options,
+                Where where) {
   const Stage stage("dist.gradient", where);
-  meet(say("dist.gradient of ", facts(a)));
-  const Tensor g = tape.gradient(loss, a.state().storage, {.unconnected = "zero"}, where);
-  return with_storage(a, g);
+  meet(say("dist.gradient of ", facts(a), ", unconnected ", options.unconnected));
+  const Tensor g = tape.gradient(loss, a.state().storage, options, where);
+  return g.defined() ? with_storage(a, g) : Matrix();
 }
 
 Tensor sum(const Matrix& a, Where where) {
@@ -159,6 +160,10 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
   state->threshold = threshold;
   if (stack.ndim() == 3) state->matrix = stack;
   if (static_cast<std::int64_t>(state->verdicts.size()) == members) out.diagnosis = linalg::Diagnosis(state);
+  // Connected with what f used, too: its results are copied from rank to rank, which no tape sees.
+  std::vector<Tensor> from{stack};
+  if (count > 0) from.push_back(own.value);
+  without_rule("dist.map", from, {&out.value});
   return out;
 }
 

@@ -1,7 +1,7 @@
 // Functions of Hermitian matrices act on (A + Aᴴ)/2, or on the triangle that uplo names.
 #pragma once
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "dist/matrix.hpp"
 
@@ -11,8 +11,6 @@ struct HermitianPart {
   Matrix matrix;         // exactly Hermitian
   double asymmetry = 0;  // max |A − Aᴴ|/2 relative to the largest element; 0 when a triangle is named
 };
-HermitianPart hermitian_part(const Matrix& a, const std::optional<std::string_view>& uplo);
-// WP-LIN-006, where that is beyond rounding.
-void report_asymmetry(double asymmetry, DType dtype);
+HermitianPart hermitian_part(const Matrix& a, const std::optional<std::string>& uplo);
 
 }  // namespace wp::dist

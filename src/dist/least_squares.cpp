@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/one_place.hpp"
 #include "dist/products.hpp"
 #include "dist/residual.hpp"
 #include "dist/scalapack.hpp"
@@ -13,6 +14,7 @@
 #include "kernels/condition.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/bounds.hpp"
+#include "linalg/cutoff.hpp"
 #include "linalg/filters.hpp"
 #include "linalg/refine.hpp"
 #include "linalg/stack.hpp"
@@ -59,8 +61,9 @@ class Augmented {
         rows_ + n_, k, {z, k, 1}, weights, {},
         [&](T* r, R* sizes) {
           const T *p = z, *q = z + rows_ * k;
-          residual<T>(m_, k, false, right, p, q, r, sizes);
-          residual<T>(m_, k, true, right + rows_ * k, nullptr, p, r + rows_ * k, sizes ? sizes + rows_ * k : nullptr);
+          residual<T>(m_, {none_, none_}, k, false, right, p, q, r, sizes);
+          residual<T>(m_, {none_, none_}, k, true, right + rows_ * k, nullptr, p, r + rows_ * k,
+                      sizes ? sizes + rows_ * k : nullptr);
         },
         [&](kernels::MutableView<T> r) { apply(k, r.data); });
   }
@@ -97,21 +100,23 @@ class Augmented {
   std::int64_t rows_, n_;
   Matrix factors_;
   std::vector<T> tau_;
+  const std::vector<int> none_;  // scales
   double rcond_ = 0;
 };
 
 struct Settings {
-  double rtol, atol;
+  linalg::Cutoff cutoff;
   linalg::Ridge ridge;
 };
 
 template <class T>
 bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x) {
   const std::int64_t m = a.rows(), n = a.columns(), longest = std::max(m, n), k = std::min(m, n);
-  if (k == 0 || o.atol > 0) return false;
+  if (k == 0 || o.cutoff.atol > 0) return false;
   const bool tall = m >= n;
   Augmented<T> system(tall ? a : a.adjoint());
-  if (!(system.rcond() > 1e3 * std::max(o.rtol, 2 * linalg::kUnit<T> * static_cast<double>(longest)))) return false;
+  if (!(system.rcond() > 1e3 * std::max(o.cutoff.rtol, 2 * linalg::kUnit<T> * static_cast<double>(longest))))
+    return false;
   v.method = Method::qr;
   v.rcond = system.rcond();
   v.kept = k;
@@ -120,7 +125,11 @@ bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matr
   double error = linalg::kUnit<T>;
   for (std::int64_t first = 0; first < b.columns(); first += width) {
     const std::int64_t count = std::min(width, b.columns() - first);
-    std::vector<T> right(static_cast<std::size_t>(total * count), T(0)), z(right.size());
+    std::vector<T> right, z;
+    together([&] {
+      right.assign(static_cast<std::size_t>(total * count), T(0));
+      z.resize(right.size());
+    });
     gather_columns<T>(local<T>(b), first, count, right.data() + (tall ? 0 : longest * count));
     const linalg::Refined found = system.solve(count, right.data(), z.data(), !tall);
     error = std::max(error, found.error);
@@ -131,9 +140,9 @@ bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matr
 }
 
 template <class T>
-void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x,
-               std::vector<double>& sigma) {
-  const Spectral<T> svd(a, true);
+void by_values(const Matrix& given, const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matrix& x,
+               linalg::Diagnosis::State& state) {
+  Spectral<T> svd(a, true);
   v.status = svd.status();
   v.method = Method::svd;
   if (v.status != Status::ok) {
@@ -141,7 +150,7 @@ void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, 
     fill_nan(x);
     return;
   }
-  sigma = svd.sigma();
+  const std::vector<double>& sigma = svd.sigma();
   if (o.ridge.rule != linalg::RidgeRule::none) {
     v.method = Method::ridge;
     v.ridge = svd.choose_ridge(o.ridge, &b);
@@ -149,8 +158,9 @@ void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, 
     x = svd.apply(linalg::tikhonov(sigma, v.ridge), &b);
     return;
   }
-  const double least = std::max(o.rtol * svd.largest(), o.atol);
+  const double least = o.cutoff(svd.largest());
   v.kept = svd.rank(least);
+  keep_spectrum<T>(state, given, svd, v.kept, {});
   x = svd.apply(linalg::truncated(sigma, least), &b);
   v.rcond = v.kept > 0 ? sigma[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
   // Wedin 1973: κ for what the solution has of b, κ² for what is left of it.
@@ -162,32 +172,26 @@ void by_values(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, 
   v.forward_error = std::min(1.0, 2 * u / v.rcond * (1 + ratio / v.rcond));
 }
 
-}  // namespace
-
-namespace diagnosed {
-
-Diagnosed<Matrix> lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o, Where where) {
+Diagnosed<Matrix> minimised(const Matrix& a, const Matrix& b, const LstsqOptions& o, bool told, Where where) {
   const Stage stage("dist.lstsq", where);
   const SolveOptions as_solve{.ridge = o.ridge, .noise = o.noise};
   meet(say("dist.lstsq A ", facts(a), ", b ", facts(b), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", ",
            options_text(as_solve)));
   need_defined(a, "A");
   need_defined(b, "b");
-  if (o.out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
+  need_no_out(o.out);
   if (a.rows() != b.rows())
     refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", a.rows(), ", ", a.columns(),
                                          "], b [", b.rows(), ", ", b.columns(), "]."));
   need_same_layout(a, b);
-  if (o.rtol && !(*o.rtol >= 0))
-    refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", *o.rtol, "."));
   // What counts as zero is decided by the dtype that was given, also where more digits are computed.
-  const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
-  const Settings settings{o.rtol.value_or(2 * linalg::round_off(a.dtype()) * longest), o.atol,
+  const Settings settings{linalg::cutoff_of(o.rtol, o.atol, a.dtype(), std::max(a.rows(), a.columns())),
                           system_options(as_solve).ridge};
   const bool ridge = settings.ridge.rule != linalg::RidgeRule::none;
   Verdict v;
   Matrix x;
-  std::vector<double> sigma;
+  auto state = new_state("lstsq", v);
+  if (told && fits_one_place(a)) state->matrix = brought_together(a);
   std::string bad = nonfinite_element(a, "A");
   if (bad.empty()) bad = nonfinite_element(b, "b");
   const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
@@ -199,33 +203,28 @@ Diagnosed<Matrix> lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o,
       fill_nan(x);
       return;
     }
-    const Matrix wide = a.astype(work), right = b.astype(work);
-    if (ridge || !by_qr<T>(wide, right, settings, v, x)) by_values<T>(wide, right, settings, v, x, sigma);
-    x = x.astype(a.dtype());
+    const Matrix wide = converted(a, work), right = converted(b, work);
+    if (ridge || !by_qr<T>(wide, right, settings, v, x)) by_values<T>(a, wide, right, settings, v, x, *state);
+    x = converted(x, a.dtype());
     if (v.status == Status::ok && !ridge) linalg::conclude_least_squares<T>(v, v.forward_error);
   });
   consider_dtype(v, x, a.dtype());
-  auto state = new_state("lstsq", v);
+  state->verdicts[0] = v;
   if (!bad.empty()) state->nonfinite = [bad](std::int64_t) { return bad; };
-  const std::int64_t rank = v.kept;
-  state->spectrum = [sigma, rank](std::int64_t, linalg::Member& m) {
-    m.rank = rank;
-    if (sigma.empty() || rank < 0) return;
-    m.cond = sigma.back() > 0 ? sigma.front() / sigma.back() : std::numeric_limits<double>::infinity();
-    const auto r = static_cast<std::size_t>(rank);
-    if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
-  };
+  if (!state->spectrum) state->spectrum = [rank = v.kept](std::int64_t, linalg::Member& m) { m.rank = rank; };
   without_rule("dist.lstsq", {a, b}, {}, {&x});
   return {x, linalg::Diagnosis(state)};
 }
 
-}  // namespace diagnosed
+}  // namespace
+
+Diagnosed<Matrix> diagnosed::lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o, Where where) {
+  return minimised(a, b, o, true, where);
+}
 
 Matrix lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o, Where where) {
-  const Diagnosed<Matrix> found = diagnosed::lstsq(a, b, o, where);
-  const Stage stage("dist.lstsq", where);
-  act(found.diagnosis, policy_of(o.if_ill), "Look at the matrix: its singular values could not be found.");
-  return found.value;
+  return settled(minimised(a, b, o, false, where), o.if_ill,
+                 "Look at the matrix: its singular values could not be found.", "dist.lstsq", where);
 }
 
 }  // namespace wp::dist

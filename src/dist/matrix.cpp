@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/one_place.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
@@ -130,8 +131,19 @@ Matrix copy_of(const Matrix& a) {
   return b;
 }
 
+Matrix converted(const Matrix& a, DType dtype) {
+  if (a.dtype() == dtype) return a;
+  Matrix b = make_like(a, dtype);
+  const Tensor &from = a.state().storage, &to = b.state().storage;
+  kernels::convert(to.node()->data, dtype, from.node()->data, a.dtype(), 1, from.size());
+  return b;
+}
+
 std::string facts(const Matrix& a) {
   return a.defined() ? a.to_string() : "nothing";
+}
+std::string facts(const Layout& layout) {
+  return say("block ", layout.block, " on ", layout.grid.rows(), " × ", layout.grid.columns(), " ranks");
 }
 void need_defined(const Matrix& a, std::string_view name) {
   if (!a.defined()) refuse<ArgumentError>("WP-ARG-002", say("argument ", name, " is missing."));
@@ -187,27 +199,25 @@ std::string Matrix::to_string() const {
 Matrix Matrix::from(const Tensor& whole, const Layout& layout, Where where) {
   const Stage stage("dist.from", where);
   const Dims shape = whole.defined() ? whole.shape() : Dims();
-  meet(say("dist.from ", whole.defined() ? say(whole.dtype(), ' ', shape) : "nothing", ", block ", layout.block));
+  meet(say("dist.from ", whole.defined() ? say(whole.dtype(), ' ', shape) : "nothing", ", ", facts(layout)));
   if (shape.size() != 1 && shape.size() != 2)
     refuse<ShapeError>("WP-MPI-009", say("a matrix or a vector is needed; got ", shape, "."));
-  const bool vector = shape.size() == 1;
-  Matrix a = make_matrix(shape[0], vector ? 1 : shape[1], matrix_dtype(whole.dtype()), layout, vector);
-  together([&] {
-    const Tensor full = wp::packed(whole, a.dtype());
-    linalg::with_float(a.dtype(), [&]<class T>(T) {
-      const T* const from = reinterpret_cast<const T*>(full.node()->data);
-      const std::int64_t n = a.columns();
-      dist::local<T>(a).each([&](std::int64_t i, std::int64_t j, T& v) { v = from[i * n + j]; });
-    });
-  });
-  return a;
+  const DType dtype = matrix_dtype(whole.dtype());
+  return taped_from(
+      "dist.from", whole,
+      [=](const Tensor& t) {
+        Tensor full;
+        together([&] { full = wp::packed(t, dtype); });
+        return spread(full, layout, shape.size() == 1);
+      },
+      [](const Matrix& g) { return g.gather(); }, where);
 }
 
 Matrix Matrix::generate(std::int64_t rows, std::int64_t columns, DType dtype,
                         const std::function<complex128(std::int64_t, std::int64_t)>& f, const Layout& layout,
                         Where where) {
   const Stage stage("dist.generate", where);
-  meet(say("dist.generate ", dtype, ' ', shape_text(rows, columns), ", block ", layout.block));
+  meet(say("dist.generate ", dtype, ' ', shape_text(rows, columns), ", ", facts(layout)));
   if (matrix_dtype(dtype) != dtype)
     refuse<DtypeError>("WP-DTY-003", say("a distributed matrix is f32, f64, c64 or c128; got ", dtype, "."));
   Matrix a = make_matrix(rows, columns, dtype, layout);
@@ -234,7 +244,7 @@ Matrix Matrix::from_local(const Tensor& local, std::int64_t rows, std::int64_t c
                           Where where) {
   const Stage stage("dist.from_local", where);
   meet(say("dist.from_local ", local.defined() ? name(local.dtype()) : "nothing", ' ', shape_text(rows, columns),
-           ", block ", layout.block));
+           ", ", facts(layout)));
   std::shared_ptr<State> s;
   together([&] {
     s = shaped(rows, columns, layout, false);
@@ -256,18 +266,7 @@ Tensor Matrix::gather(Where where) const {
   const Stage stage("dist.gather", where);
   meet(say("dist.gather ", facts(*this)));
   return taped_tensor(
-      "dist.gather", *this,
-      [](const Matrix& a) {
-        Tensor whole;
-        together([&] {
-          whole = Tensor::adopt(
-              detail::make_node(a.dtype(), a.is_vector() ? Dims{a.rows()} : Dims{a.rows(), a.columns()}));
-        });
-        linalg::with_float(a.dtype(), [&]<class T>(T) {
-          gather_columns<T>(dist::local<T>(a), 0, a.columns(), reinterpret_cast<T*>(whole.node()->data));
-        });
-        return whole;
-      },
+      "dist.gather", *this, [](const Matrix& a) { return brought_together(a); },
       [](const Matrix& a, const Tensor& g) { return from(g, a.layout()); }, where);
 }
 
@@ -279,13 +278,7 @@ Matrix Matrix::astype(DType to, Where where) const {
   if (to == dtype()) return *this;
   const DType own = dtype();
   return taped(
-      "dist.astype", {*this},
-      [to](const Many& in) {
-        Matrix b = make_like(in[0], to);
-        kernels::convert(b.state().storage.node()->data, to, in[0].state().storage.node()->data, in[0].dtype(), 1,
-                         in[0].state().storage.size());
-        return b;
-      },
+      "dist.astype", {*this}, [to](const Many& in) { return converted(in[0], to); },
       [own](const Many& in, const Matrix&, const Matrix& g) -> Many {
         return {
             with_storage(in[0], wp::astype(is_complex(own) ? g.state().storage : wp::real(g.state().storage), own))};
@@ -295,8 +288,7 @@ Matrix Matrix::astype(DType to, Where where) const {
 
 Matrix Matrix::redistributed(const Layout& layout, Where where) const {
   const Stage stage("dist.redistributed", where);
-  meet(say("dist.redistributed ", facts(*this), " to block ", layout.block, " on ", layout.grid.rows(), " × ",
-           layout.grid.columns()));
+  meet(say("dist.redistributed ", facts(*this), " to ", facts(layout)));
   return taped(
       "dist.redistributed", {*this},
       [layout](const Many& in) {

@@ -82,6 +82,8 @@ inline Matrix make_like(const Matrix& like) {
   return make_like(like, like.dtype());
 }
 Matrix copy_of(const Matrix& a);
+// The same numbers in another dtype; a itself, if it has that. Collective.
+Matrix converted(const Matrix& a, DType dtype);
 
 template <class T>
 Local<T> local(const Matrix& a) {
@@ -99,8 +101,9 @@ Local<T> local(const Matrix& a) {
   return l;
 }
 
-// What ranks must agree on: "f64 [3, 3] in blocks of 64 on 2 × 2 ranks".
+// What ranks must agree on: "f64 [3, 3] in blocks of 64 on 2 × 2 ranks"; "block 64 on 2 × 2 ranks".
 std::string facts(const Matrix& a);
+std::string facts(const Layout& layout);
 // Refuses operands on different grids or with different blocks.
 void need_same_layout(const Matrix& a, const Matrix& b);
 void need_square(const Matrix& a);

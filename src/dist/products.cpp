@@ -72,43 +72,90 @@ Matrix matmul(const Matrix& a, const Matrix& b, const MatmulOptions& o, Where wh
   return product(1, a, o.adjoint_a, b, o.adjoint_b, where);
 }
 
+namespace {
+
+enum class Norm : std::uint8_t {
+  frobenius,
+  largest,
+  one,
+  infinity,
+  least_one,
+  least_infinity,
+  two,
+  least_two,
+  nuclear
+};
+
+Norm norm_of(const Setting& ord) {
+  constexpr std::pair<std::string_view, Norm> words[] = {{"fro", Norm::frobenius},
+                                                         {"max", Norm::largest},
+                                                         {"inf", Norm::infinity},
+                                                         {"-inf", Norm::least_infinity},
+                                                         {"nuc", Norm::nuclear}};
+  constexpr std::pair<double, Norm> numbers[] = {
+      {1, Norm::one},        {-1, Norm::least_one},      {2, Norm::two},
+      {-2, Norm::least_two}, {HUGE_VAL, Norm::infinity}, {-HUGE_VAL, Norm::least_infinity}};
+  for (const auto& [word, norm] : words)
+    if (!ord.is_number() && ord.rule() == word) return norm;
+  for (const auto& [number, norm] : numbers)
+    if (ord.is_number() && ord.number() == number) return norm;
+  refuse<ArgumentError>("WP-ARG-001", "ord must be 1, -1, 2, -2, inf, -inf, 'fro', 'nuc' or 'max'.");
+}
+
+// By singular values; NaN where there are none.
+template <class T>
+double spectral_norm(const Matrix& a, Norm norm) {
+  const Spectral<T> svd(a, false);
+  const std::vector<double>& s = svd.sigma();
+  if (svd.status() != linalg::Status::ok) return std::numeric_limits<double>::quiet_NaN();
+  if (s.empty()) return 0;
+  if (norm == Norm::two) return s.front();
+  if (norm == Norm::least_two) return s.back();
+  double sum = 0;
+  for (std::size_t i = s.size(); i-- > 0;) sum += s[i];
+  return sum;
+}
+
+// By sums of |element|, of what is near 1: they do not overflow.
+template <class T>
+double sum_norm(const Matrix& a, Norm norm) {
+  const Local<T> l = local<T>(a);
+  double top = 0, nan = 0;
+  for (std::int64_t e = 0; e < l.rows() * l.columns(); ++e) {
+    const double size = size_of_number(l.data[e]);
+    if (std::isnan(size)) nan = 1;
+    top = std::max(top, size);
+  }
+  top = reduced(top, MPI_MAX);
+  if (reduced(nan, MPI_MAX) > 0) return std::numeric_limits<double>::quiet_NaN();
+  const bool columns = norm == Norm::one || norm == Norm::least_one,
+             rows = norm == Norm::infinity || norm == Norm::least_infinity,
+             least = norm == Norm::least_one || norm == Norm::least_infinity;
+  if (top == 0 || (std::isinf(top) && !least)) return top;
+  const int e = std::isinf(top) ? std::numeric_limits<double>::max_exponent : std::ilogb(top);
+  std::vector<double> sums(static_cast<std::size_t>(columns ? a.columns() : rows ? a.rows() : 1), 0);
+  l.each([&](std::int64_t i, std::int64_t j, const T& v) {
+    const double size = std::abs(std::complex<double>(times_power(complex128(v), -e)));
+    double& sum = sums[static_cast<std::size_t>(columns ? j : rows ? i : 0)];
+    sum = norm == Norm::largest ? std::max(sum, size) : sum + (norm == Norm::frobenius ? size * size : size);
+  });
+  norm == Norm::largest ? all_reduce(sums.data(), 1, MPI_MAX)
+                        : all_sum(sums.data(), static_cast<std::int64_t>(sums.size()));
+  const double most =
+      least ? *std::min_element(sums.begin(), sums.end()) : *std::max_element(sums.begin(), sums.end());
+  return std::ldexp(norm == Norm::frobenius ? std::sqrt(most) : most, e);
+}
+
+}  // namespace
+
 double matrix_norm(const Matrix& a, const Setting& ord, Where where) {
   const Stage stage("dist.matrix_norm", where);
   meet(say("dist.matrix_norm ", facts(a), ", ord ", ord.is_number() ? say(ord.number()) : std::string(ord.rule())));
   need_defined(a, "A");
-  const bool one = ord.is_number() && ord.number() == 1, two = ord.is_number() && ord.number() == 2;
-  const bool inf = (ord.is_number() && std::isinf(ord.number())) || (!ord.is_number() && ord.rule() == "inf");
-  const bool fro = !ord.is_number() && ord.rule() == "fro", max = !ord.is_number() && ord.rule() == "max";
-  if (!one && !two && !inf && !fro && !max)
-    refuse<ArgumentError>("WP-ARG-001", "ord must be 'fro', 'max', 'inf', 1 or 2.");
-  return linalg::with_float(a.dtype(), [&]<class T>(T) -> double {
-    if (two) {
-      const Spectral<T> svd(a, false);
-      return svd.status() == linalg::Status::ok ? svd.largest() : std::numeric_limits<double>::quiet_NaN();
-    }
-    const Local<T> l = local<T>(a);
-    double top = 0, nan = 0;
-    for (std::int64_t e = 0; e < l.rows() * l.columns(); ++e) {
-      const double size = size_of_number(l.data[e]);
-      if (std::isnan(size)) nan = 1;
-      top = std::max(top, size);
-    }
-    top = reduced(top, MPI_MAX);
-    if (reduced(nan, MPI_MAX) > 0) return std::numeric_limits<double>::quiet_NaN();
-    if (top == 0 || std::isinf(top)) return top;
-    const int e = std::ilogb(top);  // sums of what is near 1 do not overflow
-    std::vector<double> sums(static_cast<std::size_t>(one ? a.columns() : inf ? a.rows() : 1), 0);
-    l.each([&](std::int64_t i, std::int64_t j, const T& v) {
-      const double size = std::abs(std::complex<double>(times_power(complex128(v), -e)));
-      if (max)
-        sums[0] = std::max(sums[0], size);
-      else
-        sums[static_cast<std::size_t>(one ? j : inf ? i : 0)] += fro ? size * size : size;
-    });
-    max ? all_reduce(sums.data(), 1, MPI_MAX) : all_sum(sums.data(), static_cast<std::int64_t>(sums.size()));
-    const double most = *std::max_element(sums.begin(), sums.end());
-    return std::ldexp(fro ? std::sqrt(most) : most, e);
-  });
+  const Norm norm = norm_of(ord);
+  const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
+  if (norm < Norm::two) return linalg::with_float(a.dtype(), [&]<class T>(T) { return sum_norm<T>(a, norm); });
+  return linalg::with_float(work, [&]<class T>(T) { return spectral_norm<T>(converted(a, work), norm); });
 }
 
 }  // namespace wp::dist

@@ -1,6 +1,7 @@
 #include "dist/residual.hpp"
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "dist/stage.hpp"
@@ -45,37 +46,77 @@ double parts_of(T v) {
   return std::fabs(static_cast<double>(std::real(v))) + std::fabs(static_cast<double>(std::imag(v)));
 }
 
+// S X of the lines (rows; columns, adjoint) that this rank has, as sums of two numbers each, and |S||X|.
+template <class T>
+struct Part {
+  using R = typename kernels::RealOf<T>::type;
+  std::vector<T> own, zero, high, low, lines;
+  std::vector<R> sizes;
+  Part(std::int64_t m, std::int64_t n, std::int64_t columns, bool with_sizes, std::int64_t scaled)
+      : own(static_cast<std::size_t>(n * columns)),
+        zero(static_cast<std::size_t>(m * columns)),
+        high(zero.size()),
+        low(zero.size()),
+        lines(static_cast<std::size_t>(scaled * n)),
+        sizes(with_sizes ? zero.size() : 0) {}
+
+  void multiply(const Local<T>& a, const Scales& scales, std::int64_t columns, bool adjoint) {
+    const Axis &from = adjoint ? a.row : a.column, &to = adjoint ? a.column : a.row;
+    const std::int64_t n = from.count(), m = to.count();
+    const auto some = [&](std::int64_t first, std::int64_t count, kernels::View<T> view) {
+      kernels::residual<T>(count, n, columns, view, {own.data(), columns, 1}, {}, {zero.data(), columns, 1},
+                           high.data() + first * columns, sizes.empty() ? nullptr : sizes.data() + first * columns,
+                           low.data() + first * columns);
+    };
+    if (scales.rows.empty())
+      return some(0, m,
+                  adjoint ? kernels::View<T>{a.data, a.leading(), 1} : kernels::View<T>{a.data, 1, a.leading()});
+    const std::int64_t each = static_cast<std::int64_t>(lines.size()) / std::max<std::int64_t>(n, 1);
+    const std::vector<int>&out = adjoint ? scales.columns : scales.rows, &in = adjoint ? scales.rows : scales.columns;
+    for (std::int64_t first = 0; first < m && n > 0; first += each) {
+      const std::int64_t count = std::min(each, m - first);
+      for (std::int64_t j = 0; j < n; ++j) {
+        const int e = in[static_cast<std::size_t>(from.global(j))];
+        for (std::int64_t i = first; i < first + count; ++i)
+          lines[static_cast<std::size_t>((i - first) * n + j)] =
+              times_power(adjoint ? a.at(j, i) : a.at(i, j), e + out[static_cast<std::size_t>(to.global(i))]);
+      }
+      some(first, count, {lines.data(), n, 1});
+    }
+  }
+};
+
 }  // namespace
 
 // Every rank multiplies what it has; products are sums of two numbers each, and are added as such.
 template <class T>
-void residual(const Matrix& s, std::int64_t columns, bool adjoint, const T* b, const T* l, const T* x, T* r,
-              typename kernels::RealOf<T>::type* sizes) {
+void residual(const Matrix& s, const Scales& scales, std::int64_t columns, bool adjoint, const T* b, const T* l,
+              const T* x, T* r, typename kernels::RealOf<T>::type* sizes) {
   using R = typename kernels::RealOf<T>::type;
   const Stage stage("residual");
-  constexpr std::int64_t parts = kernels::RealOf<T>::parts;
+  constexpr std::int64_t parts = kernels::RealOf<T>::parts, kLines = 64;
   const Local<T> a = local<T>(s);
   const Axis &from = adjoint ? a.row : a.column, &to = adjoint ? a.column : a.row;
   const std::int64_t n = from.count(), m = to.count();
-  std::vector<T> own(static_cast<std::size_t>(n * columns)), zero(static_cast<std::size_t>(m * columns)),
-      high(zero.size()), low(zero.size());
-  std::vector<R> own_sizes(sizes ? zero.size() : 0);
+  std::optional<Part<T>> part;
+  std::vector<double> pairs, all;
+  together([&] {
+    part.emplace(m, n, columns, sizes != nullptr, scales.rows.empty() ? 0 : kLines);
+    pairs.assign(static_cast<std::size_t>(2 * to.n * columns * parts), 0);
+    if (sizes) all.assign(static_cast<std::size_t>(to.n * columns), 0);
+  });
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t c = 0; c < columns; ++c) {
       const T v = x[from.global(i) * columns + c];
-      own[static_cast<std::size_t>(i * columns + c)] = adjoint ? conjugate(v) : v;
+      part->own[static_cast<std::size_t>(i * columns + c)] = adjoint ? conjugate(v) : v;
     }
-  const kernels::View<T> view =
-      adjoint ? kernels::View<T>{a.data, a.leading(), 1} : kernels::View<T>{a.data, 1, a.leading()};
-  const kernels::View<T> vectors{own.data(), columns, 1};
-  kernels::residual<T>(m, n, columns, view, vectors, {}, {zero.data(), columns, 1}, high.data(),
-                       sizes ? own_sizes.data() : nullptr, low.data());
+  part->multiply(a, scales, columns, adjoint);
   const std::int64_t numbers = to.n * columns * parts;
-  std::vector<double> pairs(static_cast<std::size_t>(2 * numbers), 0);
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t c = 0; c < columns; ++c) {
       const auto e = static_cast<std::size_t>(i * columns + c);
-      const T hi = adjoint ? conjugate(high[e]) : high[e], lo = adjoint ? conjugate(low[e]) : low[e];
+      const T hi = adjoint ? conjugate(part->high[e]) : part->high[e],
+              lo = adjoint ? conjugate(part->low[e]) : part->low[e];
       double* const at = pairs.data() + 2 * parts * (to.global(i) * columns + c);
       at[0] = static_cast<double>(std::real(hi));
       at[1] = static_cast<double>(std::real(lo));
@@ -93,19 +134,17 @@ void residual(const Matrix& s, std::int64_t columns, bool adjoint, const T* b, c
     result[e] = static_cast<R>(sum[0] + sum[1]);
   }
   if (!sizes) return;
-  std::vector<double> all(static_cast<std::size_t>(to.n * columns), 0);
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t c = 0; c < columns; ++c)
       all[static_cast<std::size_t>(to.global(i) * columns + c)] =
-          static_cast<double>(own_sizes[static_cast<std::size_t>(i * columns + c)]);
+          static_cast<double>(part->sizes[static_cast<std::size_t>(i * columns + c)]);
   all_sum(all.data(), to.n * columns);
-  for (std::size_t e = 0; e < all.size(); ++e) {
+  for (std::size_t e = 0; e < all.size(); ++e)
     sizes[e] = static_cast<R>(all[e] + parts_of(b[e]) + (l ? parts_of(l[e]) : 0));
-  }
 }
 
-#define WP_INSTANTIATE(T)                                                                     \
-  template void residual(const Matrix&, std::int64_t, bool, const T*, const T*, const T*, T*, \
+#define WP_INSTANTIATE(T)                                                                                    \
+  template void residual(const Matrix&, const Scales&, std::int64_t, bool, const T*, const T*, const T*, T*, \
                          kernels::RealOf<T>::type*);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

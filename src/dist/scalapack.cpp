@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include "dist/scalapack_calls.hpp"
 #include "dist/stage.hpp"
@@ -50,6 +51,19 @@ int as_int(std::int64_t v) {
   return static_cast<int>(v);
 }
 
+// Memory of a routine: there on all ranks before any of them enters it, or on none.
+template <class T>
+class Work {
+ public:
+  explicit Work(std::int64_t n) {
+    together([&] { memory_ = std::make_unique<kernels::Buffer<T>>(n); });
+  }
+  T* data() const noexcept { return memory_->data(); }
+
+ private:
+  std::unique_ptr<kernels::Buffer<T>> memory_;
+};
+
 // Asks for the size of the workspace with lwork = −1, then runs. The least that routines say is sometimes too little
 // by a block (2.2.1): a block more is given.
 template <class T>
@@ -59,7 +73,7 @@ int with_work(std::int64_t extra, const std::function<void(T* work, const int* l
   call(wanted, &query, &info);
   if (info != 0) return info;
   const int lwork = static_cast<int>(std::max(1.0, static_cast<double>(std::real(wanted[0])))) + as_int(extra);
-  kernels::Buffer<T> work(lwork);
+  const Work<T> work(lwork);
   call(work.data(), &lwork, &info);
   return info;
 }
@@ -107,8 +121,8 @@ int getri(Local<T> factors, const std::vector<int>& pivots) {
           &query, &info);
   const int lwork = static_cast<int>(std::real(wanted[0])) + as_int(factors.row.block),
             liwork = iwanted + as_int(factors.row.block);
-  kernels::Buffer<T> work(lwork);
-  std::vector<int> iwork(static_cast<std::size_t>(liwork));
+  const Work<T> work(lwork);
+  const Work<int> iwork(liwork);
   WP_CALL(getri, T, &n, factors.data, &one, &one, factors.descriptor.data(), pivots.data(), work.data(), &lwork,
           iwork.data(), &liwork, &info);
   return info;
@@ -193,12 +207,12 @@ int apply_q(bool adjoint, std::int64_t reflectors, Local<T> a, const std::vector
 }
 
 template <class T>
-int make_q(std::int64_t columns, Local<T> a, const std::vector<T>& tau) {
+int make_q(std::int64_t reflectors, Local<T> a, const std::vector<T>& tau) {
   const Stage stage("p?orgqr");
-  const int m = as_int(a.row.n), k = as_int(columns);
-  count_flops(share(kFlops<T> * 2.0 * m * k * k));
+  const int m = as_int(a.row.n), n = as_int(a.column.n), k = as_int(reflectors);
+  count_flops(share(kFlops<T> * (4.0 * m * n * k - 2.0 * (m + n) * k * k + 4.0 / 3 * k * k * k)));
   return with_work<T>(a.row.block * a.row.block, [&](T* work, const int* lwork, int* info) {
-    WP_CALL2(orgqr, ungqr, T, &m, &k, &k, a.data, &one, &one, a.descriptor.data(), tau.data(), work, lwork, info);
+    WP_CALL2(orgqr, ungqr, T, &m, &n, &k, a.data, &one, &one, a.descriptor.data(), tau.data(), work, lwork, info);
   });
 }
 
@@ -250,9 +264,9 @@ int eigh(Local<T> a, std::vector<Real<T>>& w, Local<T>& z) {
   const int block = as_int(a.row.block), extra = 2 * block * block + 2 * n;
   const int lwork = static_cast<int>(std::real(wanted[0])) + extra, lrwork = static_cast<int>(rwanted[0]) + extra,
             liwork = iwanted[0] + 8 * n + 2 * block;
-  kernels::Buffer<T> work(lwork);
-  kernels::Buffer<Real<T>> rwork(lrwork);
-  std::vector<int> iwork(static_cast<std::size_t>(liwork));
+  const Work<T> work(lwork);
+  const Work<Real<T>> rwork(lrwork);
+  const Work<int> iwork(liwork);
   call(work.data(), &lwork, rwork.data(), &lrwork, iwork.data(), &liwork);
   return info;
 }

@@ -36,7 +36,7 @@ int geqrf(Local<T> a, std::vector<T>& tau);
 // C ← Q C or Qᴴ C with the k reflectors in a.
 template <class T>
 int apply_q(bool adjoint, std::int64_t k, Local<T> a, const std::vector<T>& tau, Local<T> c);
-// The first k columns of Q in the place of the reflectors.
+// The columns of Q in the place of the k reflectors, as many as a has.
 template <class T>
 int make_q(std::int64_t k, Local<T> a, const std::vector<T>& tau);
 // A = U diag(s) Vᴴ, thin; overwrites a. No vectors: u and vh null.

@@ -4,76 +4,56 @@
 #include "base/text.hpp"
 #include "dist/calling.hpp"
 #include "dist/kept.hpp"
+#include "dist/one_place.hpp"
 #include "dist/products.hpp"
+#include "dist/rules.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
 #include "linalg/filters.hpp"
 #include "linalg/quad.hpp"
+#include "linalg/solving.hpp"
 #include "linalg/stack.hpp"
 #include "ops/dispatch.hpp"
 
 namespace wp::dist {
 namespace {
 
-constexpr std::string_view kAdvice =
-    "Use pinv(A), or a ridge (ridge = \"auto\"); or remove what depends on the rest.";
-
 struct Problem {
   std::string_view op;
   Matrix a, b;  // b undefined: the inverse
   const SolveOptions& given;
   Options options;
-  bool adjoint = false;
+  bool told;  // somebody asks for the diagnosis
 };
 struct Answer {
   Matrix x;
   std::shared_ptr<linalg::Diagnosis::State> state;
 };
 
-// The whole of a small matrix on every rank, as wide as the caller had it.
-Tensor brought_together(const Matrix& a) {
-  Tensor whole =
-      Tensor::adopt(detail::make_node(a.dtype(), a.is_vector() ? Dims{a.rows()} : Dims{a.rows(), a.columns()}));
-  linalg::with_float(a.dtype(), [&]<class T>(T) {
-    gather_columns<T>(local<T>(a), 0, a.columns(), reinterpret_cast<T*>(whole.node()->data));
-  });
-  return whole;
+// What only linalg itself has.
+bool needs_one_place(const Options& o, std::int64_t n) {
+  return o.certify || o.method == Method::ldl || (o.high && n <= linalg::kQuadLargest);
 }
 
-// What linalg says of the same problem on one machine: rank 0 computes, all take its answer and its verdict.
+constexpr std::int64_t kExplained = 300;  // rows up to which linalg proves that a matrix is singular
+
+// What linalg says of the same problem on one machine.
 Verdict ask_one_place(const Problem& p, const Tensor& a, Matrix& x) {
-  const Stage stage("look at it in one place");
-  Tensor b, answer;
-  if (p.b.defined()) b = brought_together(p.b);
-  std::string verdict;
-  std::exception_ptr error;
-  try {
-    if (rank() == 0) {
-      const Unseen unseen;
-      const auto found =
-          b.defined() ? linalg::diagnosed::solve(a, b, p.given) : linalg::diagnosed::inv(a, as_inv_options(p.given));
-      verdict = packed_verdict(found.diagnosis.state()->verdicts[0]);
-      answer = found.value;
-    }
-  } catch (...) {
-    error = std::current_exception();
-  }
-  agree(error);
-  verdict = broadcast_text(verdict);
-  if (!answer.defined()) answer = Tensor::adopt(detail::make_node(a.dtype(), b.defined() ? b.shape() : a.shape()));
-  broadcast(answer.node()->data, answer.nbytes());
-  x = make_like(p.b.defined() ? p.b : p.a, a.dtype());
-  linalg::with_float(a.dtype(), [&]<class T>(T) {
-    scatter_columns<T>(reinterpret_cast<const T*>(answer.node()->data), 0, x.columns(), local<T>(x));
+  const Tensor b = p.b.defined() ? brought_together(p.b) : Tensor();
+  const Found found = in_one_place([&] {
+    const auto one =
+        b.defined() ? linalg::diagnosed::solve(a, b, p.given) : linalg::diagnosed::inv(a, as_inv_options(p.given));
+    return std::pair{std::vector<Tensor>{one.value}, one.diagnosis};
   });
-  return unpacked_verdict(verdict);
+  x = spread(found.values[0], p.a.layout(), p.b.defined() && p.b.is_vector());
+  return found.verdict;
 }
 
 // By the singular values: a pseudo-inverse, or Tikhonov's solution.
 template <class T>
 Verdict regularise(const Matrix& a, const Matrix* b, const Options& o, Method method, Verdict v, Matrix& x) {
-  const Spectral<T> svd(a, true);
+  Spectral<T> svd(a, true);
   v.method = method;
   if (svd.status() != Status::ok) {
     v.status = svd.status();
@@ -98,8 +78,10 @@ template <class T>
 void keep_reason(linalg::Diagnosis::State& state, const typename System<T>::Reason& reason) {
   state.spectrum = [reason](std::int64_t, linalg::Member& m) {
     m.null_vector = reason.null_vector;
+    if (reason.rows.empty() && reason.columns.empty()) return;
     m.dependent = reason.rows;
     m.dependent_columns = reason.columns;
+    if (reason.exact) m.cond = std::numeric_limits<double>::infinity();
   };
 }
 
@@ -108,45 +90,50 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   const Options& o = p.options;
   const std::int64_t n = p.a.rows();
   const DType asked = p.a.dtype();
-  const bool small = n <= kOnePlace;
-  const auto wide = [&](const Matrix& m) { return m.defined() ? m.astype(dtype_v<T>) : m; };
+  const bool fits = fits_one_place(p.a), must = needs_one_place(o, n);
+  const auto wide = [&](const Matrix& m) { return m.defined() ? converted(m, dtype_v<T>) : m; };
   const Matrix a = wide(p.a), b = wide(p.b);
+  const Matrix* const right = b.defined() ? &b : nullptr;
   Answer out;
   Verdict v;
-  const Tensor whole = small ? brought_together(p.a) : Tensor();
+  Tensor whole = fits && p.told ? brought_together(p.a) : Tensor();
   std::string nonfinite = b.defined() ? nonfinite_element(p.b, "b") : "";
   std::optional<typename System<T>::Reason> reason;
   if (o.ridge.rule != linalg::RidgeRule::none && o.if_ill != Policy::ridge) {
-    v = regularise<T>(a, b.defined() ? &b : nullptr, o, Method::ridge, {}, out.x);
+    v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
     if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A");
   } else if (!nonfinite.empty()) {
     v.status = Status::nonfinite_input;
     out.x = make_like(b);
   } else {
-    auto system = std::make_shared<System<T>>(a, o);
-    v = b.defined() ? system->solve(b, out.x, p.adjoint) : system->inverse(out.x);
-    nonfinite = system->nonfinite_text();
+    std::shared_ptr<System<T>> system;
+    if (!must || keep) system = std::make_shared<System<T>>(a, o);
+    if (!must) v = b.defined() ? system->solve(b, out.x) : system->inverse(out.x);
+    if (system) nonfinite = system->nonfinite_text();
     const bool doubtful = v.status != Status::ok && v.status != Status::nonfinite_input;
-    if (small && !p.adjoint && (doubtful || o.high || o.certify)) {
+    if (must || (doubtful && fits)) {
+      if (!whole.defined()) whole = brought_together(p.a);
       v = ask_one_place(p, whole, out.x);
-    } else if (v.status == Status::singular) {
-      if (!b.defined() || !small) reason = system->explain();
-      if (reason) v.exactly_singular = v.exactly_singular || reason->exact;
-      if (o.if_ill == Policy::pinv || o.if_ill == Policy::ridge)
-        v = regularise<T>(a, b.defined() ? &b : nullptr, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge,
-                          v, out.x);
+      if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A");
     }
+    const bool proved = fits && (n <= kExplained || v.exactly_singular);
+    if (v.status == Status::singular && !proved && system && system->factored()) {
+      reason = system->explain();
+      v.exactly_singular = v.exactly_singular || reason->exact;
+    }
+    if (v.status == Status::singular && !fits && (o.if_ill == Policy::pinv || o.if_ill == Policy::ridge))
+      v = regularise<T>(a, right, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v, out.x);
     if (keep) *keep = system;
   }
   const bool regularised = v.method == Method::pinv || v.method == Method::ridge;
   const bool keeps = o.if_ill == Policy::ignore && v.status != Status::nonfinite_input && v.status != Status::not_spd;
   if (v.status >= Status::singular && !regularised && !keeps) fill_nan(out.x);
-  out.x = out.x.astype(asked);
+  out.x = converted(out.x, asked);
   consider_dtype(v, out.x, asked);
   out.state = new_state(p.op, v);
   out.state->names = o.names;
-  out.state->matrix = whole;
-  out.state->threshold = o.high && small ? 4 * linalg::kQuadRoundOff : linalg::kSingular<T>;
+  if (!reason || p.told || (reason->rows.empty() && reason->columns.empty())) out.state->matrix = whole;
+  out.state->threshold = o.high && n <= linalg::kQuadLargest ? 4 * linalg::kQuadRoundOff : linalg::kSingular<T>;
   if (!nonfinite.empty()) out.state->nonfinite = [nonfinite](std::int64_t) { return nonfinite; };
   if (reason) keep_reason<T>(*out.state, *reason);
   return out;
@@ -157,25 +144,19 @@ template <class T>
 struct KeptSystem final : Kept {
   std::shared_ptr<System<T>> system;
   Matrix solve(const Matrix& b, bool adjoint) override {
-    const DType asked = b.dtype();
     Matrix x;
-    system->solve(b.astype(dtype_v<T>), x, adjoint);
-    return x.astype(asked);
+    system->solve(converted(b, dtype_v<T>), x, adjoint);
+    return converted(x, b.dtype());
   }
 };
-
-DType working(DType dtype, std::int64_t n) {
-  return linalg::working_dtype(dtype, n);
-}
 
 void check(const Problem& p) {
   need_defined(p.a, "A");
   need_square(p.a);
-  if ((p.options.certify || p.options.high) && p.a.rows() > kOnePlace)
-    refuse<ArgumentError>("WP-MPI-007",
-                          say(p.options.certify ? "certify" : "accuracy = \"high\"", " is for matrices of at most ",
-                              kOnePlace, " rows here; got ", p.a.rows(), "."),
-                          "The diagnosis of the plain call has an estimate of the error.");
+  if (needs_one_place(p.options, p.a.rows()))
+    need_one_place(p.a, p.options.certify ? "certify" : "method = \"ldl\"",
+                   p.options.certify ? "The diagnosis of the plain call has an estimate of the error."
+                                     : "method = \"auto\" takes Cholesky or LU.");
   if (!p.b.defined()) return;
   if (p.b.rows() != p.a.rows())
     refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", p.a.rows(), ", ", p.a.columns(),
@@ -184,9 +165,12 @@ void check(const Problem& p) {
 }
 
 Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
-  return linalg::with_float(working(p.a.dtype(), p.b.defined() ? p.a.rows() : std::int64_t{0}), [&]<class T>(T) {
+  // Inverting in twice the precision costs less than refining n right-hand sides.
+  const DType work = linalg::working_dtype(p.a.dtype(), p.b.defined() ? p.a.rows() : 0);
+  return linalg::with_float(work, [&]<class T>(T) {
     if (!keep) return answer<T>(p, nullptr);
     auto kept = std::make_shared<KeptSystem<T>>();
+    kept->assume = p.options.assume;
     const Answer a = answer<T>(p, &kept->system);
     *keep = kept;
     return a;
@@ -207,7 +191,7 @@ Many solve_rule(const std::shared_ptr<Kept>& kept, const Many& in, const Matrix&
                 const Place& place) {
   const Matrix right = solve_with(kept, in[0], g, !adjoint, place);
   const Matrix own = adjoint ? product(-1, x, false, right, true, place) : product(-1, right, false, x, true, place);
-  return {own, right};
+  return {assumed_cotangent(in[0], own, kept->assume, place), right};
 }
 
 }  // namespace
@@ -220,15 +204,14 @@ Matrix solve_with(const std::shared_ptr<Kept>& kept, const Matrix& a, const Matr
       place);
 }
 
-namespace diagnosed {
+namespace {
 
-Diagnosed<Matrix> solve(const Matrix& a, const Matrix& b, const SolveOptions& options, Where where) {
+Diagnosed<Matrix> solved(const Matrix& a, const Matrix& b, const SolveOptions& options, bool told, Where where) {
   const Stage stage("dist.solve", where);
   meet(say("dist.solve A ", facts(a), ", b ", facts(b), ", ", options_text(options)));
   Options o = system_options(options);
   if (o.if_ill == Policy::raise) o.if_ill = Policy::nan;
-  const Problem p{"solve", a, b, options, o};
-  check(p);
+  check({"solve", a, b, options, o, told});
   need_defined(b, "b");
   const Place place(where);
   const bool on_tape = context().listeners != nullptr;
@@ -236,9 +219,8 @@ Diagnosed<Matrix> solve(const Matrix& a, const Matrix& b, const SolveOptions& op
   auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   Matrix x = taped(
       "dist.solve", {a, b},
-      [=, &p](const Many& in) {
-        const Problem own{p.op, in[0], in[1], p.given, p.options};
-        Answer found = run(own, on_tape ? kept.get() : nullptr);
+      [=, &options](const Many& in) {
+        Answer found = run({"solve", in[0], in[1], options, o, told}, on_tape ? kept.get() : nullptr);
         *state = found.state;
         return found.x;
       },
@@ -250,45 +232,56 @@ Diagnosed<Matrix> solve(const Matrix& a, const Matrix& b, const SolveOptions& op
   return {x, linalg::Diagnosis(*state)};
 }
 
-Diagnosed<Matrix> inv(const Matrix& a, const InvOptions& options, Where where) {
+Diagnosed<Matrix> inverted(const Matrix& a, const InvOptions& options, bool told, Where where) {
   const Stage stage("dist.inv", where);
   const SolveOptions given = as_solve_options(options);
   meet(say("dist.inv A ", facts(a), ", ", options_text(given)));
   Options o = system_options(given);
   if (o.if_ill == Policy::raise) o.if_ill = Policy::nan;
-  const Problem p{"inv", a, {}, given, o};
-  check(p);
+  check({"inv", a, {}, given, o, told});
   const Place place(where);
   auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   Matrix x = taped(
       "dist.inv", {a},
-      [=, &p](const Many& in) {
-        Answer found = run({p.op, in[0], {}, p.given, p.options});
+      [=, &given](const Many& in) {
+        Answer found = run({"inv", in[0], {}, given, o, told});
         *state = found.state;
         return found.x;
       },
       // Ā = −Xᴴ X̄ Xᴴ
-      [=](const Many&, const Matrix& y, const Matrix& g) -> Many {
+      [=](const Many& in, const Matrix& y, const Matrix& g) -> Many {
         if (const Method m = (*state)->verdicts[0].method; m == Method::pinv || m == Method::ridge) no_rule(m);
-        return {product(-1, y, true, product(1, g, false, y, true, place), false, place)};
+        const Matrix own = product(-1, y, true, product(1, g, false, y, true, place), false, place);
+        return {assumed_cotangent(in[0], own, o.assume, place)};
       },
       place);
   return {x, linalg::Diagnosis(*state)};
 }
 
+}  // namespace
+
+namespace diagnosed {
+
+Diagnosed<Matrix> solve(const Matrix& a, const Matrix& b, const SolveOptions& options, Where where) {
+  return solved(a, b, options, true, where);
+}
+Diagnosed<Matrix> inv(const Matrix& a, const InvOptions& options, Where where) {
+  return inverted(a, options, true, where);
+}
+
 }  // namespace diagnosed
 
 Matrix solve(const Matrix& a, const Matrix& b, const SolveOptions& options, Where where) {
-  const Diagnosed<Matrix> found = diagnosed::solve(a, b, options, where);
+  const Diagnosed<Matrix> found = solved(a, b, options, false, where);
   const Stage stage("dist.solve", where);
-  act(found.diagnosis, system_options(options).if_ill, kAdvice);
+  act(found.diagnosis, system_options(options).if_ill, linalg::Problem().advice);
   return found.value;
 }
 
 Matrix inv(const Matrix& a, const InvOptions& options, Where where) {
-  const Diagnosed<Matrix> found = diagnosed::inv(a, options, where);
+  const Diagnosed<Matrix> found = inverted(a, options, false, where);
   const Stage stage("dist.inv", where);
-  act(found.diagnosis, system_options(as_solve_options(options)).if_ill, kAdvice);
+  act(found.diagnosis, system_options(as_solve_options(options)).if_ill, linalg::Problem().advice);
   return found.value;
 }
 

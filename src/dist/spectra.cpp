@@ -5,17 +5,18 @@
 #include "base/text.hpp"
 #include "dist/calling.hpp"
 #include "dist/hermitian.hpp"
+#include "dist/one_place.hpp"
+#include "dist/orthogonal.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/bounds.hpp"
+#include "linalg/cutoff.hpp"
 #include "linalg/filters.hpp"
+#include "linalg/hermitian.hpp"
 #include "linalg/stack.hpp"
-#include "ops/dispatch.hpp"
-#include "ops/lines.hpp"
-#include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::dist {
@@ -29,27 +30,80 @@ Tensor values_tensor(const std::vector<double>& v, DType dtype) {
   return dtype == f32 || dtype == c64 ? wp::astype(t, f32) : t;
 }
 
-template <class T>
-std::shared_ptr<linalg::Diagnosis::State> spectrum_state(std::string_view op, const Matrix& a, const Spectral<T>& svd,
-                                                         const Tensor& values) {
-  Verdict v;
-  v.method = Method::svd;
-  v.status = svd.status();
-  auto state = new_state(op, v);
-  if (const std::string text = svd.nonfinite(); !text.empty())
-    state->nonfinite = [text](std::int64_t) { return text; };
-  const double error = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
-  if (v.status == Status::ok && !svd.sigma().empty())
-    linalg::bound_spectra(*state, values, {{linalg::Bounds{.absolute = error * svd.largest()}}});
-  return state;
+bool wants_high(std::string_view accuracy, const Matrix& a) {
+  if (accuracy != "normal" && accuracy != "high")
+    refuse<ArgumentError>("WP-ARG-001",
+                          say("attribute accuracy must be one of 'normal', 'high'; got '", accuracy, "'."));
+  if (accuracy == "high") need_one_place(a, "accuracy = \"high\"", "Bring the matrix to one machine (gather).");
+  return accuracy == "high";
 }
 
-template <class F>
-auto by_svd(const Matrix& a, bool vectors, F&& f) {
-  return linalg::with_float(a.dtype(), [&]<class T>(T) {
-    const Spectral<T> svd(a, vectors);
-    return f(svd);
+// Singular values, and vectors where asked for, in the dtype of the matrix.
+struct Decomposed {
+  std::vector<double> sigma;  // NaN where there are none
+  Matrix u, vh;
+  linalg::Bounds bounds;
+  std::shared_ptr<linalg::Diagnosis::State> state;
+  bool ok() const { return std::as_const(*state).verdicts.status(0) == Status::ok; }
+};
+
+// By linalg, with the digits of the small values.
+void decompose_in_one_place(const Matrix& a, bool vectors, Decomposed& d, Verdict& v) {
+  const Tensor whole = brought_together(a);
+  const Found found = in_one_place([&] {
+    if (!vectors) {
+      const auto one = linalg::diagnosed::svdvals(whole, {.accuracy = "high"});
+      return std::pair{std::vector<Tensor>{one.value}, one.diagnosis};
+    }
+    const auto one = linalg::diagnosed::svd(whole, {.full_matrices = false, .accuracy = "high"});
+    return std::pair{std::vector<Tensor>{one.value.S, one.value.U, one.value.Vh}, one.diagnosis};
   });
+  v = found.verdict;
+  d.sigma = wp::astype(found.values[0], f64).to_vector<double>();
+  if (vectors) d.u = spread(found.values[1], a.layout()), d.vh = spread(found.values[2], a.layout());
+}
+
+Decomposed decomposed(std::string_view op, const Matrix& a, bool vectors, bool high = false) {
+  Decomposed d;
+  const std::int64_t k = std::min(a.rows(), a.columns()), longest = std::max(a.rows(), a.columns());
+  Verdict v;
+  v.method = Method::svd;
+  std::string nonfinite = high ? nonfinite_element(a, "A") : "";
+  const DType work = linalg::working_dtype(a.dtype(), longest);
+  linalg::with_float(work, [&]<class T>(T) {
+    const double error = linalg::growth_of_errors(longest) * linalg::kUnit<T>;
+    if (high && nonfinite.empty()) {
+      decompose_in_one_place(a, vectors, d, v);
+      d.bounds.relative = 2 * error;
+    } else {
+      const Spectral<T> svd(converted(a, work), vectors);
+      v.status = svd.status();
+      nonfinite = svd.nonfinite();
+      d.sigma = svd.sigma();
+      d.bounds.absolute = error * svd.largest();
+      if (vectors && v.status == Status::ok)
+        d.u = converted(svd.u(), a.dtype()), d.vh = converted(svd.vh(), a.dtype());
+    }
+    if (work != a.dtype()) d.bounds.rounding = linalg::round_off(a.dtype());
+  });
+  if (v.status != Status::ok) {
+    d.sigma.assign(static_cast<std::size_t>(k), NAN);
+    if (vectors) {
+      d.u = make_matrix(a.rows(), k, a.dtype(), a.layout());
+      d.vh = make_matrix(k, a.columns(), a.dtype(), a.layout());
+      fill_nan(d.u);
+      fill_nan(d.vh);
+    }
+  }
+  d.state = new_state(op, v);
+  if (!nonfinite.empty()) d.state->nonfinite = [nonfinite](std::int64_t) { return nonfinite; };
+  return d;
+}
+
+Diagnosed<Tensor> values_of(const Matrix& a, Decomposed& d) {
+  const Tensor s = values_tensor(d.sigma, a.dtype());
+  if (d.ok() && !d.sigma.empty()) linalg::bound_spectra(*d.state, s, {{d.bounds}});
+  return {s, linalg::Diagnosis(d.state)};
 }
 
 // By how many powers of two the largest elements of rows differ: tridiagonalising destroys eigenvalues that are small
@@ -68,96 +122,42 @@ int grading(const Matrix& a) {
   return most >= least ? most - least : 0;
 }
 
-// The eigenvalues and vectors that linalg finds of a small matrix: rank 0 computes, all take them.
-template <class T>
-bool eigh_in_one_place(const Matrix& a, std::vector<double>& w, const Matrix& vectors) {
-  const std::int64_t n = a.rows();
-  Tensor whole = Tensor::adopt(detail::make_node(a.dtype(), {n, n})),
-         z = Tensor::adopt(detail::make_node(a.dtype(), {n, n}));
-  gather_columns<T>(local<T>(a), 0, n, reinterpret_cast<T*>(whole.node()->data));
-  int good = 0;
-  if (rank() == 0) {
-    const Unseen unseen;
-    const auto found = linalg::diagnosed::eigh(whole);
-    good = found.diagnosis.ok();
-    const Tensor values = wp::astype(found.value.eigenvalues, f64);
-    for (std::int64_t i = 0; i < n; ++i) w[static_cast<std::size_t>(i)] = value_at(values, i).real();
-    const Tensor packed_vectors = packed(found.value.eigenvectors, a.dtype());
-    std::copy_n(packed_vectors.node()->data, packed_vectors.nbytes(), z.node()->data);
-  }
-  broadcast(&good, sizeof good);
-  broadcast(w.data(), w.size() * sizeof(double));
-  broadcast(z.node()->data, z.nbytes());
-  scatter_columns<T>(reinterpret_cast<const T*>(z.node()->data), 0, n, local<T>(vectors));
-  return good != 0;
-}
-
-double cutoff(const std::optional<double>& rtol, double atol, const Matrix& a, double largest) {
-  if (rtol && !(*rtol >= 0)) refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", *rtol, "."));
-  const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
-  return std::max(rtol.value_or(2 * linalg::round_off(a.dtype()) * longest) * largest, atol);
-}
-
-}  // namespace
-
-namespace diagnosed {
-
-Diagnosed<Tensor> svdvals(const Matrix& a, const DecomposeOptions&, Where where) {
-  const Stage stage("dist.svdvals", where);
-  meet(say("dist.svdvals ", facts(a)));
-  need_defined(a, "A");
-  return by_svd(a, false, [&](const auto& svd) -> Diagnosed<Tensor> {
-    const std::vector<double> none(static_cast<std::size_t>(std::min(a.rows(), a.columns())), NAN);
-    Tensor s = values_tensor(svd.status() == Status::ok ? svd.sigma() : none, a.dtype());
-    without_rule("dist.svdvals", {a}, {&s}, {});
-    return {s, linalg::Diagnosis(spectrum_state("svdvals", a, svd, s))};
+// The eigenvalues and vectors that linalg finds of a small matrix.
+Verdict eigh_in_one_place(const Matrix& a, bool high, std::vector<double>& w, Matrix& vectors) {
+  const Tensor whole = brought_together(a);
+  const Found found = in_one_place([&] {
+    const auto one = linalg::diagnosed::eigh(whole, {.accuracy = high ? "high" : "normal"});
+    return std::pair{std::vector<Tensor>{one.value.eigenvalues, one.value.eigenvectors}, one.diagnosis};
   });
+  w = wp::astype(found.values[0], f64).to_vector<double>();
+  vectors = spread(found.values[1], a.layout());
+  return found.verdict;
 }
 
-Diagnosed<SvdResult> svd(const Matrix& a, const DecomposeOptions&, Where where) {
-  const Stage stage("dist.svd", where);
-  meet(say("dist.svd ", facts(a)));
-  need_defined(a, "A");
-  return by_svd(a, true, [&](const auto& found) -> Diagnosed<SvdResult> {
-    const std::int64_t k = std::min(a.rows(), a.columns());
-    SvdResult r{found.u(), {}, found.vh()};
-    const bool good = found.status() == Status::ok;
-    if (!good) {
-      r.U = make_matrix(a.rows(), k, a.dtype(), a.layout());
-      r.Vh = make_matrix(k, a.columns(), a.dtype(), a.layout());
-      fill_nan(r.U);
-      fill_nan(r.Vh);
-    }
-    r.S = values_tensor(good ? found.sigma() : std::vector<double>(static_cast<std::size_t>(k), NAN), a.dtype());
-    const Tensor s = r.S;
-    without_rule("dist.svd", {a}, {&r.S}, {&r.U, &r.Vh});
-    return {r, linalg::Diagnosis(spectrum_state("svd", a, found, s))};
-  });
-}
-
-Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
+Diagnosed<EighResult> eigen_of(const Matrix& a, const EighOptions& o, Where where, double* asymmetry) {
   const Stage stage("dist.eigh", where);
   meet(say("dist.eigh ", facts(a), ", uplo ", o.uplo.value_or(""), ", accuracy ", o.accuracy));
   need_defined(a, "A");
   need_square(a);
-  if (o.accuracy != "normal")
-    refuse<ArgumentError>("WP-MPI-007", "accuracy = \"high\" is not there for distributed eigenvalues.",
-                          "Bring the matrix to one machine (gather).");
-  const HermitianPart h = hermitian_part(a, o.uplo);
-  const std::string bad = nonfinite_element(a, "A");
+  policy_of(o.if_ill);
+  const bool high = wants_high(o.accuracy, a);
+  const DType work = linalg::working_dtype(a.dtype(), a.rows());
+  const HermitianPart h =
+      hermitian_part(converted(a, work), o.uplo ? std::optional<std::string>(*o.uplo) : std::nullopt);
+  const std::string bad = nonfinite_element(h.matrix, "A");
   Verdict v;
   v.structure = Structure::symmetric;
   v.method = Method::eigen;
-  EighResult r{{}, make_like(a)};
+  EighResult r{{}, make_like(a, work)};
   std::vector<double> w(static_cast<std::size_t>(a.rows()), NAN);
   linalg::Bounds bounds;
-  linalg::with_float(a.dtype(), [&]<class T>(T) {
+  linalg::with_float(work, [&]<class T>(T) {
     std::vector<scalapack::Real<T>> values;
     if (!bad.empty()) {
       v.status = Status::nonfinite_input;
     } else if (const int graded = a.rows() > 0 ? grading<T>(h.matrix) : 0;
-               graded > kGraded && a.rows() <= kOnePlace) {
-      if (!eigh_in_one_place<T>(h.matrix, w, r.eigenvectors)) v.status = Status::not_converged;
+               high || (graded > kGraded && fits_one_place(a))) {
+      v = eigh_in_one_place(h.matrix, high, w, r.eigenvectors);
       bounds.relative = linalg::growth_of_errors(a.rows()) * linalg::kUnit<T>;
     } else if (a.rows() > 0) {
       if (graded > kGraded) {
@@ -179,91 +179,154 @@ Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
     }
   });
   if (v.status > Status::ill_conditioned) fill_nan(r.eigenvectors);
+  if (work != a.dtype()) bounds.rounding = linalg::round_off(a.dtype());
+  r.eigenvectors = converted(r.eigenvectors, a.dtype());
   r.eigenvalues = values_tensor(w, a.dtype());
   auto state = new_state("eigh", v);
   if (!bad.empty()) state->nonfinite = [bad](std::int64_t) { return bad; };
   if (v.status <= Status::ill_conditioned && !w.empty()) linalg::bound_spectra(*state, r.eigenvalues, {{bounds}});
-  report_asymmetry(h.asymmetry, a.dtype());
+  *asymmetry = h.asymmetry;
   without_rule("dist.eigh", {a}, {&r.eigenvalues}, {&r.eigenvectors});
   return {r, linalg::Diagnosis(state)};
 }
 
+}  // namespace
+
+namespace diagnosed {
+
+Diagnosed<Tensor> svdvals(const Matrix& a, const SvdvalsOptions& o, Where where) {
+  const Stage stage("dist.svdvals", where);
+  meet(say("dist.svdvals ", facts(a), ", if_ill ", o.if_ill, ", accuracy ", o.accuracy));
+  need_defined(a, "A");
+  policy_of(o.if_ill);
+  need_no_out(o.out);
+  Decomposed d = decomposed("svdvals", a, false, wants_high(o.accuracy, a));
+  Diagnosed<Tensor> out = values_of(a, d);
+  without_rule("dist.svdvals", {a}, {&out.value}, {});
+  return out;
+}
+
+Diagnosed<SvdResult> svd(const Matrix& a, const SvdOptions& o, Where where) {
+  const Stage stage("dist.svd", where);
+  meet(say("dist.svd ", facts(a), ", full_matrices ", o.full_matrices, ", if_ill ", o.if_ill, ", accuracy ",
+           o.accuracy));
+  need_defined(a, "A");
+  policy_of(o.if_ill);
+  Decomposed d = decomposed("svd", a, true, wants_high(o.accuracy, a));
+  const Diagnosed<Tensor> values = values_of(a, d);
+  SvdResult r{d.u, values.value, d.vh};
+  if (o.full_matrices)
+    linalg::with_float(a.dtype(), [&]<class T>(T) {
+      r.U = completed<T>(r.U);
+      if (r.Vh.rows() < r.Vh.columns()) r.Vh = completed<T>(r.Vh.adjoint()).adjoint();
+      if (d.ok()) return;
+      fill_nan(r.U);
+      fill_nan(r.Vh);
+    });
+  without_rule("dist.svd", {a}, {&r.S}, {&r.U, &r.Vh});
+  return {r, values.diagnosis};
+}
+
+Diagnosed<double> cond(const Matrix& a, const CondOptions& o, Where where) {
+  const Stage stage("dist.cond", where);
+  meet(say("dist.cond ", facts(a), ", if_ill ", o.if_ill));
+  need_defined(a, "A");
+  policy_of(o.if_ill);
+  const Decomposed d = decomposed("cond", a, false);
+  const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
+  if (d.sigma.empty()) return {0, linalg::Diagnosis(d.state)};
+  const double first = d.sigma.front(), last = d.sigma.back(), u = linalg::round_off(a.dtype());
+  if (d.ok() && last <= 1e3 * longest * u * first && fits_one_place(a)) {  // proved singular, perhaps
+    const Tensor whole = brought_together(a);
+    const Found one = in_one_place([&] {
+      const auto found = linalg::diagnosed::cond(whole);
+      return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
+    });
+    return {wp::astype(one.values[0], f64).item<double>(), linalg::Diagnosis(new_state("cond", one.verdict))};
+  }
+  const double infinite = std::numeric_limits<double>::infinity();
+  return {last == 0 ? infinite : first / last, linalg::Diagnosis(d.state)};
+}
+
+Diagnosed<std::int64_t> matrix_rank(const Matrix& a, const MatrixRankOptions& o, Where where) {
+  const Stage stage("dist.matrix_rank", where);
+  meet(say("dist.matrix_rank ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill));
+  need_defined(a, "A");
+  policy_of(o.if_ill);
+  const linalg::Cutoff cutoff = linalg::cutoff_of(o.rtol, o.atol, a.dtype(), std::max(a.rows(), a.columns()));
+  const Decomposed d = decomposed("matrix_rank", a, false);
+  const double least = cutoff(d.sigma.empty() ? 0 : d.sigma.front());
+  const auto rank = std::count_if(d.sigma.begin(), d.sigma.end(), [&](double s) { return s > least; });
+  return {d.ok() ? rank : -1, linalg::Diagnosis(d.state)};
+}
+
+Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
+  double asymmetry = 0;
+  return eigen_of(a, o, where, &asymmetry);
+}
+
 Diagnosed<Matrix> pinv(const Matrix& a, const PinvOptions& o, Where where) {
   const Stage stage("dist.pinv", where);
-  meet(say("dist.pinv ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol));
+  meet(say("dist.pinv ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill));
   need_defined(a, "A");
-  return by_svd(a, true, [&]<class T>(const Spectral<T>& svd) -> Diagnosed<Matrix> {
+  policy_of(o.if_ill);
+  need_no_out(o.out);
+  const std::int64_t longest = std::max(a.rows(), a.columns());
+  const linalg::Cutoff cutoff = linalg::cutoff_of(o.rtol, o.atol, a.dtype(), longest);
+  const DType work = linalg::working_dtype(a.dtype(), longest);
+  Matrix x;
+  std::shared_ptr<linalg::Diagnosis::State> state;
+  linalg::with_float(work, [&]<class T>(T) {
+    Spectral<T> svd(converted(a, work), true);
     Verdict v;
     v.method = Method::svd;
     v.status = svd.status();
-    Matrix x;
-    double least = 0;
-    if (v.status == Status::ok) {
-      least = cutoff(o.rtol, o.atol, a, svd.largest());
-      v.kept = svd.rank(least);
-      x = svd.apply(linalg::truncated(svd.sigma(), least), nullptr);
-      v.rcond = v.kept > 0 ? svd.sigma()[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
-      const double error = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
-      linalg::conclude_least_squares<T>(v, std::min(1.0, 2 * error / v.rcond));
-    } else {
-      x = make_matrix(a.columns(), a.rows(), a.dtype(), a.layout());
-      fill_nan(x);
-    }
-    auto state = new_state("pinv", v);
+    state = new_state("pinv", v);
     if (const std::string text = svd.nonfinite(); !text.empty())
       state->nonfinite = [text](std::int64_t) { return text; };
-    const std::vector<double> sigma = svd.sigma();
-    const std::int64_t rank = v.kept;
-    state->spectrum = [sigma, rank](std::int64_t, linalg::Member& m) {
-      if (rank < 0 || sigma.empty()) return;
-      m.rank = rank;
-      m.cond = sigma.back() > 0 ? sigma.front() / sigma.back() : std::numeric_limits<double>::infinity();
-      const auto r = static_cast<std::size_t>(rank);
-      if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
-    };
-    without_rule("dist.pinv", {a}, {}, {&x});
-    return {x, linalg::Diagnosis(state)};
+    if (v.status != Status::ok) {
+      x = make_matrix(a.columns(), a.rows(), a.dtype(), a.layout());
+      fill_nan(x);
+      return;
+    }
+    const double least = cutoff(svd.largest());
+    v.kept = svd.rank(least);
+    keep_spectrum<T>(*state, a, svd, v.kept, {});
+    x = converted(svd.apply(linalg::truncated(svd.sigma(), least), nullptr), a.dtype());
+    v.rcond = v.kept > 0 ? svd.sigma()[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
+    linalg::conclude_least_squares<T>(
+        v, std::min(1.0, 2 * linalg::growth_of_errors(longest) * linalg::kUnit<T> / v.rcond));
+    consider_dtype(v, x, a.dtype());
+    state->verdicts[0] = v;
   });
+  without_rule("dist.pinv", {a}, {}, {&x});
+  return {x, linalg::Diagnosis(state)};
 }
 
 }  // namespace diagnosed
 
-namespace {
-
-template <class R>
-R raised(Diagnosed<R> found, std::string_view if_ill, std::string_view name, Where where) {
-  const Stage stage(name, where);
-  act(found.diagnosis, policy_of(if_ill), kSpectrum);
-  return std::move(found.value);
+Tensor svdvals(const Matrix& a, const SvdvalsOptions& o, Where where) {
+  return settled(diagnosed::svdvals(a, o, where), o.if_ill, kSpectrum, "dist.svdvals", where);
 }
-
-}  // namespace
-
-Tensor svdvals(const Matrix& a, const DecomposeOptions& o, Where where) {
-  return raised(diagnosed::svdvals(a, o, where), o.if_ill, "dist.svdvals", where);
-}
-SvdResult svd(const Matrix& a, const DecomposeOptions& o, Where where) {
-  return raised(diagnosed::svd(a, o, where), o.if_ill, "dist.svd", where);
+SvdResult svd(const Matrix& a, const SvdOptions& o, Where where) {
+  return settled(diagnosed::svd(a, o, where), o.if_ill, kSpectrum, "dist.svd", where);
 }
 EighResult eigh(const Matrix& a, const EighOptions& o, Where where) {
-  return raised(diagnosed::eigh(a, o, where), o.if_ill, "dist.eigh", where);
+  double asymmetry = 0;
+  const auto found = eigen_of(a, o, where, &asymmetry);
+  const Stage stage("dist.eigh", where);
+  linalg::report_asymmetry(asymmetry, a.dtype());
+  act(found.diagnosis, policy_of(o.if_ill), kSpectrum);
+  return found.value;
 }
 Matrix pinv(const Matrix& a, const PinvOptions& o, Where where) {
-  return raised(diagnosed::pinv(a, o, where), o.if_ill, "dist.pinv", where);
+  return settled(diagnosed::pinv(a, o, where), o.if_ill, kSpectrum, "dist.pinv", where);
 }
-
-double cond(const Matrix& a, const DecomposeOptions& o, Where where) {
-  const Tensor s = svdvals(a, o, where);
-  const std::vector<double> v = wp::astype(s, f64).to_vector<double>();
-  if (v.empty()) return 0;
-  return v.back() > 0 ? v.front() / v.back() : std::isnan(v.back()) ? NAN : std::numeric_limits<double>::infinity();
+double cond(const Matrix& a, const CondOptions& o, Where where) {
+  return settled(diagnosed::cond(a, o, where), o.if_ill, kSpectrum, "dist.cond", where);
 }
-
-std::int64_t matrix_rank(const Matrix& a, std::optional<double> rtol, Where where) {
-  const Tensor s = svdvals(a, {}, where);
-  const std::vector<double> v = wp::astype(s, f64).to_vector<double>();
-  const double least = v.empty() ? 0 : cutoff(rtol, 0, a, v.front());
-  return std::count_if(v.begin(), v.end(), [&](double e) { return e > least; });
+std::int64_t matrix_rank(const Matrix& a, const MatrixRankOptions& o, Where where) {
+  return settled(diagnosed::matrix_rank(a, o, where), o.if_ill, kSpectrum, "dist.matrix_rank", where);
 }
 
 }  // namespace wp::dist

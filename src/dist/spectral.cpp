@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "dist/one_place.hpp"
 #include "dist/scalapack.hpp"
+#include "dist/system.hpp"
 #include "dist/team.hpp"
 #include "kernels/each_float.hpp"
 #include "kernels/numbers.hpp"
@@ -77,7 +79,7 @@ std::int64_t Spectral<T>::rank(double threshold) const {
 }
 
 template <class T>
-Matrix Spectral<T>::apply(const std::vector<double>& filter, const Matrix* b) const {
+Matrix Spectral<T>::apply(const std::vector<double>& filter, const Matrix* b) {
   using R = typename kernels::RealOf<T>::type;
   const auto scale_rows = [&](const Matrix& y) {
     local<T>(y).each(
@@ -85,9 +87,10 @@ Matrix Spectral<T>::apply(const std::vector<double>& filter, const Matrix* b) co
   };
   const Layout layout = u_.layout();
   if (!b) {
-    Matrix w = copy_of(vh_), x = make_matrix(n_, m_, u_.dtype(), layout);
-    scale_rows(w);
-    scalapack::gemm<T>(true, true, T(1), local<T>(w), local<T>(u_), T(0), local<T>(x));
+    Matrix x = make_matrix(n_, m_, u_.dtype(), layout);
+    scale_rows(vh_);
+    scalapack::gemm<T>(true, true, T(1), local<T>(vh_), local<T>(u_), T(0), local<T>(x));
+    vh_ = {};
     return x;
   }
   Matrix y = make_matrix(u_.columns(), b->columns(), u_.dtype(), layout),
@@ -139,8 +142,45 @@ double Spectral<T>::choose_ridge(const linalg::Ridge& ridge, const Matrix* b) co
   return lambda;
 }
 
-#define WP_INSTANTIATE(T)     \
-  template class Spectral<T>; \
+// The last right singular vector, where it alone does not count: columns that depend on each other.
+template <class T>
+std::string dependent_columns(const Matrix& a, const Spectral<T>& svd, const std::vector<std::string>& names) {
+  const std::int64_t k = svd.vh().rows();
+  std::vector<T> v(static_cast<std::size_t>(a.columns()));
+  gather_rows<T>(local<T>(svd.vh()), k - 1, 1, v.data());
+  double most = 0;
+  for (T& e : v) e = conjugate(e), most = std::max(most, size_of_number(e));
+  for (T& e : v) e /= static_cast<typename kernels::RealOf<T>::type>(most);
+  bool exact = false;
+  return relation<T>(converted(a, dtype_v<T>), v, false, names, exact);
+}
+
+template <class T>
+void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank,
+                   const std::vector<std::string>& names) {
+  const std::vector<double> sigma = svd.sigma();
+  const auto k = static_cast<std::int64_t>(sigma.size());
+  std::string columns;
+  if (rank < k && fits_one_place(a)) {
+    state.matrix = brought_together(a);  // examined as on one machine
+    state.names = names;
+  } else if (rank == k - 1 && a.columns() <= a.rows()) {
+    columns = dependent_columns<T>(a, svd, names);
+  }
+  state.spectrum = [sigma, rank, columns](std::int64_t, linalg::Member& m) {
+    if (rank < 0 || sigma.empty()) return;
+    m.rank = rank;
+    m.cond = sigma.back() > 0 ? sigma.front() / sigma.back() : std::numeric_limits<double>::infinity();
+    const auto r = static_cast<std::size_t>(rank);
+    if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
+    if (!columns.empty()) m.dependent_columns = columns;
+  };
+}
+
+#define WP_INSTANTIATE(T)                                                                                 \
+  template class Spectral<T>;                                                                             \
+  template void keep_spectrum(linalg::Diagnosis::State&, const Matrix&, const Spectral<T>&, std::int64_t, \
+                              const std::vector<std::string>&);                                           \
   template int prescale_exponent<T>(const Matrix&);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -21,8 +21,8 @@ class Spectral {
   const Matrix& u() const noexcept { return u_; }
   const Matrix& vh() const noexcept { return vh_; }
 
-  // V·diag(filter)·Uᴴ·B, n × columns; without B: that matrix itself.
-  Matrix apply(const std::vector<double>& filter, const Matrix* b) const;
+  // V·diag(filter)·Uᴴ·B, n × columns; without B: that matrix itself, and Vᴴ is used up.
+  Matrix apply(const std::vector<double>& filter, const Matrix* b);
   // λ by the rule; without B automatic is √u·σ₁².
   double choose_ridge(const linalg::Ridge& ridge, const Matrix* b) const;
 
@@ -33,6 +33,12 @@ class Spectral {
   std::vector<double> sigma_;
   Matrix u_, vh_;
 };
+
+// What a diagnosis says of least squares by the singular values of A of which `rank` count: rank, condition, gap, and
+// columns that depend on each other. Collective.
+template <class T>
+void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank,
+                   const std::vector<std::string>& names);
 
 // Which element of a matrix is not finite, as a sentence; empty: all are. Collective.
 std::string nonfinite_element(const Matrix& a, std::string_view name);

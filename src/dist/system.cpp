@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "dist/one_place.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
@@ -13,15 +14,11 @@
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/survey.hpp"
+#include "linalg/choice.hpp"
 
 namespace wp::dist {
-namespace {
 
 using linalg::Assume;
-
-constexpr double kGrowth = 1e6;  // of pivots, beyond which LU gives way to QR (as in linalg/system.cpp)
-
-}  // namespace
 
 template <class T>
 System<T>::System(const Matrix& a, const Options& options) : a_(a), options_(options), n_(a.rows()) {
@@ -38,20 +35,14 @@ System<T>::System(const Matrix& a, const Options& options) : a_(a), options_(opt
 // The matrix that is meant: as given, or what the options make of it.
 template <class T>
 void System<T>::take() {
-  const Assume s = options_.assume;
-  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general || s == Assume::triangular)) return;
-  Matrix meant = copy_of(a_);
-  Local<T> m = local<T>(meant);
-  if (s == Assume::symmetric || s == Assume::spd) {
-    Matrix turned = make_like(a_);
-    scalapack::transpose<T>(true, local<T>(a_), local<T>(turned));
-    const Local<T> t = local<T>(turned);
-    for (std::int64_t e = 0; e < m.rows() * m.columns(); ++e)
-      if (m.data[e] != t.data[e]) m.data[e] = m.data[e] * R(0.5) + t.data[e] * R(0.5);
-  }
+  if (linalg::as_given(options_)) return;
+  const bool mirrors = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
+  Matrix meant = copy_of(a_), turned = mirrors ? make_like(a_) : Matrix();
+  if (mirrors) scalapack::transpose<T>(true, local<T>(a_), local<T>(turned));
+  const Local<T> m = local<T>(meant);
+  const T* const other = mirrors ? local<T>(turned).data : m.data;
   m.each([&](std::int64_t i, std::int64_t j, T& v) {
-    if ((s == Assume::lower && j > i) || (s == Assume::upper && j < i) || (s == Assume::diagonal && i != j)) v = T(0);
-    if (i == j) v += static_cast<R>(options_.shift);
+    v = linalg::meant_element<T>(options_, i, j, v, other[&v - m.data]);
   });
   a_ = meant;
 }
@@ -166,18 +157,6 @@ void System<T>::scale() {
   columns_ = std::move(q.columns);
 }
 
-// The scaled matrix S, of its own if there are scales.
-template <class T>
-const Matrix& System<T>::scaled() {
-  if (rows_.empty()) return a_;
-  if (scaled_.defined()) return scaled_;
-  scaled_ = copy_of(a_);
-  local<T>(scaled_).each([&](std::int64_t i, std::int64_t j, T& v) {
-    v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
-  });
-  return scaled_;
-}
-
 // S into the memory of the factors.
 template <class T>
 void System<T>::fresh_copy() {
@@ -224,22 +203,23 @@ void System<T>::factor() {
   fresh_copy();
   measure();
   if (n_ == 0) return;
-  if (verdict_.structure >= Structure::lower) {
-    verdict_.method = Method::substitution;
-    verdict_.growth = 1;
-    int zero = 0;
-    local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) { zero |= i == j && v == T(0); });
-    zero_pivot_ = reduced(zero, MPI_MAX) != 0;
-    return;
-  }
-  if (options_.method == Method::qr) return factor_by_qr();
-  if (verdict_.structure == Structure::spd && options_.method != Method::ldl && factor_by_cholesky()) return;
-  if (options_.method == Method::cholesky) {
-    verdict_.method = Method::cholesky;
-    verdict_.status = Status::not_spd;
-    return;
-  }
-  verdict_.method = Method::lu;
+  linalg::choose_factors(options_, verdict_,
+                         linalg::FactorSteps{.substitution = [&] { zero_pivot_ = zero_on_diagonal(); },
+                                             .cholesky = [&] { return factor_by_cholesky(); },
+                                             .ldl = [] { return false; },  // ScaLAPACK has none
+                                             .lu = [&] { factor_by_lu(); },
+                                             .qr = [&] { factor_by_qr(); }});
+}
+
+template <class T>
+bool System<T>::zero_on_diagonal() const {
+  int zero = 0;
+  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) { zero |= i == j && v == T(0); });
+  return reduced(zero, MPI_MAX) != 0;
+}
+
+template <class T>
+void System<T>::factor_by_lu() {
   zero_pivot_ = scalapack::getrf<T>(local<T>(factors_), pivots_) > 0;
   double top = 0;  // of U
   const Local<T> f = local<T>(factors_);
@@ -252,16 +232,12 @@ void System<T>::factor() {
   }
   top = reduced(top, MPI_MAX);
   verdict_.growth = largest_ > 0 ? top / largest_ : 1;
-  if (verdict_.growth > kGrowth) factor_by_qr();
 }
 
 template <class T>
 bool System<T>::factor_by_cholesky() {
-  verdict_.method = Method::cholesky;
-  verdict_.growth = 1;
   if (scalapack::potrf<T>(local<T>(factors_)) == 0) return true;
   fresh_copy();
-  verdict_.structure = Structure::symmetric;
   return false;
 }
 
@@ -272,9 +248,7 @@ void System<T>::factor_by_qr() {
   scalapack::geqrf<T>(local<T>(factors_), reflectors_);
   verdict_.method = Method::qr;
   verdict_.growth = 1;
-  int zero = 0;
-  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) { zero |= i == j && v == T(0); });
-  zero_pivot_ = reduced(zero, MPI_MAX) != 0;
+  zero_pivot_ = zero_on_diagonal();
 }
 
 // X ← S⁻¹X or S⁻ᴴX.
@@ -321,9 +295,9 @@ void System<T>::conclude_matrix() {
   if (verdict_.method == Method::substitution) {
     verdict_.exactly_singular = zero_pivot_;
   } else if (linalg::suspect<T>(n_, verdict_.rcond)) {
-    std::vector<T> whole(static_cast<std::size_t>(n_ * n_));
-    gather_columns<T>(local<T>(a_), 0, n_, whole.data());
-    verdict_.exactly_singular = kernels::exactly_singular<T>(n_, {whole.data(), n_, 1});
+    const Tensor whole = brought_together(a_);
+    verdict_.exactly_singular =
+        kernels::exactly_singular<T>(n_, {reinterpret_cast<const T*>(whole.node()->data), n_, 1});
   }
   linalg::conclude<T>(verdict_, linalg::expected_error<T>(verdict_), options_.min_digits);
   judged_ = true;

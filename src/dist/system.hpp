@@ -19,8 +19,6 @@ using linalg::Status;
 using linalg::Structure;
 using linalg::Verdict;
 
-// Rows up to which a matrix in doubt is brought to one place and judged there, with all that linalg knows.
-inline constexpr std::int64_t kOnePlace = 300;
 // Right-hand sides that are on every rank at a time.
 inline constexpr std::int64_t kPanel = 64;
 
@@ -43,7 +41,7 @@ class System {
   void judge();
   // A X = B (Aᴴ X = B) for all columns of B; the verdict of X.
   Verdict solve(const Matrix& b, Matrix& x, bool adjoint = false);
-  // A⁻¹; the factors are used up.
+  // A⁻¹; the factors are used up. Memory beyond A: that of the factors, where no right-hand sides need improving.
   Verdict inverse(Matrix& x);
   // Σ log |pivots|, without the scaling that was applied; of Cholesky twice those of L.
   double log_determinant() const;
@@ -65,7 +63,9 @@ class System {
   void scale();
   void factor();
   bool factor_by_cholesky();
+  void factor_by_lu();
   void factor_by_qr();
+  bool zero_on_diagonal() const;
   void fresh_copy();
   void measure();
   Structure structure_by_elements();
@@ -75,11 +75,14 @@ class System {
   void substitute(Matrix& x, bool adjoint);
   void estimate(const T* constant, const T* alternating, std::int64_t stride);
   void conclude_matrix();
+  template <class Fill>
+  Verdict panels(std::int64_t k, Fill&& fill, Matrix& x, bool adjoint);
   Verdict panel(std::int64_t columns, T* x, bool cheap, bool adjoint);
   void improve(std::int64_t columns, bool cheap, bool adjoint, const T* b, T* x, Verdict& v);
-  const Matrix& scaled();
+  double proved_error(std::int64_t columns, bool adjoint, const T* b, const T* x);
+  bool invert_factors();
+  double amplification(const Matrix& inverse) const;
   std::vector<T> null_vector(bool adjoint);
-  std::string relation(const std::vector<T>& v, bool rows, bool& exact) const;
 
   Matrix a_;
   const Options options_;
@@ -89,10 +92,16 @@ class System {
   std::string nonfinite_;
   std::vector<int> row_tops_, column_tops_;  // exponents of the largest elements
   std::vector<int> rows_, columns_;          // of the scales; empty: none
-  Matrix factors_, scaled_, work_;
+  Matrix factors_, work_;
   std::vector<int> pivots_;
   std::vector<T> reflectors_;
   double norm_ = 0, largest_ = 0;
 };
+
+// "column 31 = column 7": the few rows or columns of A that v joins, brought together and looked at; empty if they
+// are not few. `exact` is set where that is proved. Collective.
+template <class T>
+std::string relation(const Matrix& a, const std::vector<T>& v, bool rows, const std::vector<std::string>& names,
+                     bool& exact);
 
 }  // namespace wp::dist

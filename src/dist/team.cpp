@@ -1,12 +1,16 @@
 #include "dist/team.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "dist/matrix.hpp"
 #include "dist/stage.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/record.hpp"
@@ -20,7 +24,8 @@ namespace {
 struct Live {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0, size = 1;
-  bool apart = false;  // ranks have lost each other: no more meetings
+  bool apart = false;   // ranks have lost each other: no more meetings
+  bool agreed = false;  // what was thrown since the last meeting was thrown on all ranks
 };
 Live* live = nullptr;
 
@@ -159,6 +164,9 @@ std::vector<std::string> differences(std::string_view what) {
 
 }  // namespace
 
+bool in_session() noexcept {
+  return live != nullptr;
+}
 MPI_Comm world() {
   return session().comm;
 }
@@ -173,6 +181,7 @@ void meet(std::string_view what) {
   const Stage stage("dist.meet");
   if (session().apart)
     refuse<ArgumentError>("WP-MPI-002", "the ranks have lost each other before.", "End the program.");
+  live->agreed = false;
   const std::vector<std::string> said = differences(what);
   if (said.empty()) return;
   const bool left = std::any_of(said.begin(), said.end(), [](const std::string& s) {
@@ -197,6 +206,7 @@ void agree(std::exception_ptr error) {
   const Told mine = told(error);
   const Place here = context().running && context().running->place ? *context().running->place : Place();
   Told theirs = unpacked(broadcast_text(packed(mine), first), here);
+  live->agreed = true;
   if (session().size > 1) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
   throw_as(theirs.kind, std::move(theirs.finding));
 }
@@ -284,6 +294,7 @@ Session::Session() : state_(std::make_unique<State>()) {
     number.insert(0, 4 - std::min<std::size_t>(4, number.size()), '0');
     state_->recorder.emplace(say(folder, "/rank-", number, ".wpr"));
   }
+  Grid().state();  // its context is made by all ranks together; asking a grid for its shape then needs no other rank
 }
 
 Session::~Session() {
@@ -302,6 +313,39 @@ Session::~Session() {
 
 namespace {
 
+[[noreturn]] void end_all(const std::string& words, int code) {
+  std::cerr << "rank " << live->rank << ": " << words << "\n  The other ranks are ended." << std::endl;
+  MPI_Abort(live->comm, code);
+  std::_Exit(code);
+}
+
+// While it lives, the other ranks have this long to come; then all are ended.
+class Patience {
+ public:
+  Patience(const std::string& words, int code)
+      : watch_([this, words, code] {
+          constexpr auto kLong = std::chrono::seconds(15);
+          std::unique_lock lock(mutex_);
+          if (!came_.wait_for(lock, kLong, [this] { return done_; })) end_all(words, code);
+        }) {}
+  ~Patience() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    came_.notify_all();
+    watch_.join();
+  }
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  bool done_ = false;
+  std::thread watch_;  // the last: it uses the others
+};
+
 int code_of(const Error& e) {
   if (dynamic_cast<const LinalgError*>(&e) || is<NonFiniteError>(e)) return 1;
   return is<InternalError>(e) || is<OutOfMemory>(e) ? 4 : 3;
@@ -313,16 +357,26 @@ int run(const std::function<int()>& program) {
   const Session session_of_run;
   int code = 0;
   std::string words;
+  bool memory = false;
   try {
     code = program();
   } catch (const Error& e) {
     code = code_of(e);
     words = e.finding().text();
+    memory = is<OutOfMemory>(e);
+  } catch (const std::bad_alloc&) {
+    code = 4;
+    words = told(std::current_exception()).finding.text();
+    memory = true;
   } catch (const std::exception& e) {
     code = 4;
     words = e.what();
   }
   if (words.empty()) return code;
+  // Memory that was missing in the midst of a collective: the others wait there for this rank, and no meeting is
+  // safe.
+  if (memory && !live->agreed && live->size > 1) end_all(words, code);
+  const Patience patience(words, code);
   // All ranks have raised the same, or some have not: then what each does is told.
   if (!live->apart) {
     const std::vector<std::string> said = differences(say(kFails, words));

@@ -16,6 +16,7 @@ namespace wp::dist {
 
 // Of the session; raises ArgumentError where there is none.
 MPI_Comm world();
+bool in_session() noexcept;
 
 // The ranks meet: each says what it is about to do. Where they differ, all raise ArgumentError (ShapeError, if only
 // shapes do) that lists what each said; nothing collective has begun then, so nobody waits for ever.

@@ -8,7 +8,9 @@
 
 #include "base/text.hpp"
 #include "dist/stage.hpp"
+#include "dist/team.hpp"
 #include "ops/witness.hpp"
+#include "trace/recorder.hpp"
 #include "wellposed/dist.hpp"
 
 namespace wp::dist {
@@ -17,11 +19,19 @@ namespace {
 std::atomic<std::int64_t> messages{0}, sent{0};
 std::atomic<double> flops_done{0};
 
+// For the recording, if there is one: what was done so far stays there whatever ends the process.
+void record() noexcept {
+  trace::note_traffic({static_cast<std::uint64_t>(messages.load(std::memory_order_relaxed)),
+                       static_cast<std::uint64_t>(sent.load(std::memory_order_relaxed)),
+                       static_cast<std::uint64_t>(flops_done.load(std::memory_order_relaxed))});
+}
+
 void count(std::int64_t times, std::int64_t elements, MPI_Datatype type) {
   int bytes = 0;
   PMPI_Type_size(type, &bytes);
   messages.fetch_add(times, std::memory_order_relaxed);
   sent.fetch_add(times * elements * bytes, std::memory_order_relaxed);
+  record();
 }
 // A tree has this many levels.
 std::int64_t levels(MPI_Comm comm) {
@@ -45,10 +55,10 @@ std::string peer_name(MPI_Comm comm, int peer) {
 class Waiting {
  public:
   explicit Waiting(const char* function) {
-    if (witnessed()) stage_.emplace(function);
+    if (in_session() && witnessed()) stage_.emplace(function);
   }
   Waiting(const char* function, const char* way, MPI_Comm comm, int peer) {
-    if (witnessed()) stage_.emplace(say(function, way, peer_name(comm, peer)));
+    if (in_session() && witnessed()) stage_.emplace(say(function, way, peer_name(comm, peer)));
   }
 
  private:
@@ -59,6 +69,7 @@ class Waiting {
 
 void count_flops(double flops) noexcept {
   flops_done.store(flops_done.load(std::memory_order_relaxed) + flops, std::memory_order_relaxed);
+  record();
 }
 
 Traffic traffic() {
@@ -114,6 +125,18 @@ WP_MPI MPI_Barrier(MPI_Comm comm) {
   wp::dist::count(wp::dist::levels(comm), 0, MPI_BYTE);
   const Waiting waiting("MPI_Barrier");
   return PMPI_Barrier(comm);
+}
+WP_MPI MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
+  const Waiting waiting("MPI_Comm_create");
+  return PMPI_Comm_create(comm, group, made);
+}
+WP_MPI MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
+  const Waiting waiting("MPI_Comm_split");
+  return PMPI_Comm_split(comm, color, key, made);
+}
+WP_MPI MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  const Waiting waiting("MPI_Comm_dup");
+  return PMPI_Comm_dup(comm, made);
 }
 WP_MPI MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
   const Waiting waiting("MPI_Waitall");

@@ -57,14 +57,9 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels:
     v.backward_error = refined.backward_error;
     conclude<T>(v, refined.error, options_.min_digits);
   }
-  if (doubtful) {  // rcond gives up; what is proved does not
+  if (doubtful) {
     const bool upper = (verdict_.structure == Structure::upper) != adjoint;
-    const double error = triangular_error<T>(upper, n_, columns, s, b, x, weights);
-    if (const double digits = digits_of(std::max(error, u), u); digits >= 1) {
-      v.forward_error = std::max(error, u);
-      v.digits = digits;
-      v.status = status_of(digits, options_.min_digits, u);
-    }
+    take_proved_error<T>(v, triangular_error<T>(upper, n_, columns, s, b, x, weights), options_.min_digits);
   }
 }
 

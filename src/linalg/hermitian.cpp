@@ -9,6 +9,13 @@
 #include "linalg/small.hpp"
 
 namespace wp::linalg {
+namespace {
+
+double asymmetry_threshold(DType dtype) {
+  return 64 * round_off(dtype);
+}
+
+}  // namespace
 
 AttrSpec uplo_attr() {
   return {.name = "uplo",
@@ -65,21 +72,28 @@ void measure_asymmetry(const Tensor& a, const Dims& batch, const std::vector<std
 
 void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype,
                       const std::vector<std::int64_t>& which) {
-  const double threshold = 64 * round_off(dtype);
   const auto worst = std::max_element(asymmetry.begin(), asymmetry.end());
-  if (c.diagnosed || worst == asymmetry.end() || !(*worst > threshold)) return;
+  if (c.diagnosed || worst == asymmetry.end()) return;
+  const std::int64_t members = count_of(batch_of(c.in[0]));
+  std::int64_t member = worst - asymmetry.begin();
+  if (!which.empty()) member = which[static_cast<std::size_t>(member)];
+  const auto count =
+      std::count_if(asymmetry.begin(), asymmetry.end(), [&](double v) { return v > asymmetry_threshold(dtype); });
+  report_asymmetry(*worst, dtype, members > 1 ? say("matrix ", member, " of ", members) : std::string("the matrix"),
+                   count, member);
+}
+
+void report_asymmetry(double asymmetry, DType dtype, std::string_view which, std::int64_t count, std::int64_t worst) {
+  if (!(asymmetry > asymmetry_threshold(dtype))) return;
   Finding f = misuse("WP-LIN-006", {}, {}, {});
   f.severity = Severity::warning;
-  f.count = std::count_if(asymmetry.begin(), asymmetry.end(), [&](double v) { return v > threshold; });
-  const std::int64_t members = count_of(batch_of(c.in[0]));
-  f.worst_member = worst - asymmetry.begin();
-  if (!which.empty()) f.worst_member = which[static_cast<std::size_t>(f.worst_member)];
-  f.measured = *worst;
-  f.threshold = threshold;
+  f.count = count;
+  f.worst_member = worst;
+  f.measured = asymmetry;
+  f.threshold = asymmetry_threshold(dtype);
   char text[32];
-  std::snprintf(text, sizeof text, "%.2g", *worst);
-  f.message = say(members > 1 ? say("matrix ", f.worst_member, " of ", members) : std::string("the matrix"),
-                  " is not symmetric: elements differ from their mirror images by up to ", text,
+  std::snprintf(text, sizeof text, "%.2g", asymmetry);
+  f.message = say(which, " is not symmetric: elements differ from their mirror images by up to ", text,
                   " of the largest. The answer is that of (x + conj(x)ᵀ)/2.");
   f.advice = "Make it symmetric before, or say which triangle is meant: uplo = \"lower\".";
   report(f);

@@ -30,6 +30,9 @@ void flow_hermitian(const FlowQuery& q, const Attr& uplo, Visit visit);
 // Reports members that are not symmetric beyond rounding (WP-LIN-006): asymmetry[i] is that of member i, or which[i].
 void report_asymmetry(const Call& c, const std::vector<double>& asymmetry, DType dtype,
                       const std::vector<std::int64_t>& which = {});
+// The same of one matrix, or of the one that `which` names.
+void report_asymmetry(double asymmetry, DType dtype, std::string_view which = "the matrix", std::int64_t count = 1,
+                      std::int64_t worst = 0);
 // How far from symmetric some members of a real stack are, added to those of others.
 void measure_asymmetry(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& more,
                        std::vector<double>& asymmetry, std::vector<std::int64_t>& which);

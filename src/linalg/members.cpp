@@ -1,19 +1,9 @@
-#include "linalg/members.hpp"
+#include "linalg/cutoff.hpp"
 
 #include "base/text.hpp"
 #include "linalg/solving.hpp"
 
 namespace wp::linalg {
-namespace {
-
-double tolerance_of(const Call& c, std::size_t attr, DType dtype, std::int64_t longest) {
-  if (!c.attr(attr)) return 2 * round_off(dtype) * static_cast<double>(longest);
-  const double v = c.attr(attr).real();
-  if (!(v >= 0)) refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", v, "."));
-  return v;
-}
-
-}  // namespace
 
 std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names,
                                             bool own) {
@@ -55,11 +45,16 @@ AttrSpec atol_attr() {
           .doc = "Singular values up to atol count as zero too."};
 }
 
-Cutoff cutoff_of(const Call& c, std::size_t first, DType dtype, std::int64_t longest) {
-  const double atol = c.attr(first + 1).real();
+Cutoff cutoff_of(const std::optional<double>& rtol, double atol, DType dtype, std::int64_t longest) {
   if (!(atol >= 0)) refuse<ArgumentError>("WP-ARG-001", say("atol must not be negative; got ", atol, "."));
+  if (rtol && !(*rtol >= 0)) refuse<ArgumentError>("WP-ARG-001", say("rtol must not be negative; got ", *rtol, "."));
   // An absolute threshold alone means just that.
-  return {c.attr(first) || atol == 0 ? tolerance_of(c, first, dtype, longest) : 0, atol};
+  const double usual = atol == 0 ? 2 * round_off(dtype) * static_cast<double>(longest) : 0;
+  return {rtol.value_or(usual), atol};
+}
+Cutoff cutoff_of(const Call& c, std::size_t first, DType dtype, std::int64_t longest) {
+  const Attr& rtol = c.attr(first);
+  return cutoff_of(rtol ? std::optional(rtol.real()) : std::nullopt, c.attr(first + 1).real(), dtype, longest);
 }
 
 std::vector<AttrSpec> decomposition_attrs(std::vector<AttrSpec> own) {

@@ -11,11 +11,11 @@
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/triangular.hpp"
+#include "linalg/choice.hpp"
 
 namespace wp::linalg {
 namespace {
 
-constexpr double kGrowth = 1e6;            // of pivots, beyond which LU gives way to QR
 constexpr std::int64_t kLapack = 1 << 24;  // rows beyond which LAPACK's 32-bit workspaces are not asked
 
 template <class T>
@@ -53,25 +53,15 @@ System<T>::System(std::int64_t n, kernels::View<T> a, const Options& options, Es
   scale_again();
 }
 
-// The matrix that is meant: as given, or what the options make of it (a shift; one triangle only; the Hermitian
-// part), and what a first pass says of it.
+// The matrix that is meant: as given, or what the options make of it, and what a first pass says of it.
 template <class T>
 kernels::Survey<T> System<T>::take() {
   T* const copy = factors_.data();
-  const Assume s = options_.assume;
-  if (options_.shift == 0 && (s == Assume::detect || s == Assume::general || s == Assume::triangular))
-    return kernels::Survey<T>(n_, n_, a_, copy);
+  if (as_given(options_)) return kernels::Survey<T>(n_, n_, a_, copy);
   for (std::int64_t i = 0; i < n_; ++i)
-    for (std::int64_t j = 0; j < n_; ++j) {
-      T v = a_.data[i * a_.rows + j * a_.columns];
-      if ((s == Assume::lower && j > i) || (s == Assume::upper && j < i) || (s == Assume::diagonal && i != j))
-        v = T(0);
-      if (s == Assume::symmetric || s == Assume::spd)
-        if (const T mirrored = conjugate(a_.data[j * a_.rows + i * a_.columns]); v != mirrored)  // halves may vanish
-          v = v * Real(0.5) + mirrored * Real(0.5);
-      if (i == j) v += static_cast<Real>(options_.shift);
-      copy[i * n_ + j] = v;
-    }
+    for (std::int64_t j = 0; j < n_; ++j)
+      copy[i * n_ + j] = meant_element<T>(options_, i, j, a_.data[i * a_.rows + j * a_.columns],
+                                          conjugate(a_.data[j * a_.rows + i * a_.columns]));
   meant_.assign(copy, copy + n_ * n_);
   a_ = {meant_.data(), n_, 1};
   return kernels::Survey<T>(n_, n_, a_, nullptr);
@@ -174,26 +164,22 @@ void System<T>::factor(std::optional<typename kernels::Survey<T>::Norms> known) 
     known = {norms.one, norms.largest};
   }
   norm_ = known->one;
-  if (verdict_.structure >= Structure::lower) {
-    verdict_.method = Method::substitution;
-    verdict_.growth = 1;
-    for (std::int64_t i = 0; i < n_; ++i) zero_pivot_ = zero_pivot_ || m[i * n_ + i] == T(0);
-    return;
-  }
-  if (options_.method == Method::qr) return factor_by_qr();
-  if (verdict_.structure == Structure::spd && options_.method != Method::ldl && factor_by_cholesky()) return;
-  if (options_.method == Method::cholesky) {
-    verdict_.method = Method::cholesky;
-    verdict_.status = Status::not_spd;
-    return;
-  }
-  const bool by_ldl = verdict_.structure == Structure::symmetric || options_.method == Method::ldl;
-  if (by_ldl && factor_by_ldl(known->largest)) return;
-  verdict_.method = Method::lu;
-  pivots_.resize(static_cast<std::size_t>(n_));
-  zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
-  verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(known->largest));
-  if (verdict_.growth > kGrowth) factor_by_qr();
+  choose_factors(
+      options_, verdict_,
+      FactorSteps{
+          .substitution =
+              [&] {
+                for (std::int64_t i = 0; i < n_; ++i) zero_pivot_ = zero_pivot_ || m[i * n_ + i] == T(0);
+              },
+          .cholesky = [&] { return factor_by_cholesky(); },
+          .ldl = [&] { return factor_by_ldl(known->largest); },
+          .lu =
+              [&] {
+                pivots_.resize(static_cast<std::size_t>(n_));
+                zero_pivot_ = kernels::lu_factor<T>(n_, n_, m, n_, pivots_.data()) >= 0;
+                verdict_.growth = kernels::lu_growth<T>(n_, n_, {m, n_, 1}, static_cast<Real>(known->largest));
+              },
+          .qr = [&] { factor_by_qr(); }});
 }
 
 template <class T>
@@ -201,11 +187,8 @@ bool System<T>::factor_by_cholesky() {
   T* const m = factors_.data();
   kernels::Buffer<T> kept(n_ * n_);
   std::copy_n(m, n_ * n_, kept.data());
-  verdict_.method = Method::cholesky;
-  verdict_.growth = 1;
   if (kernels::cholesky_factor<T>(n_, {m, n_, 1}) < 0) return true;
   std::copy_n(kept.data(), n_ * n_, m);
-  verdict_.structure = Structure::symmetric;
   return false;
 }
 

@@ -135,6 +135,14 @@ class BlockWatcher final : public memory::Watcher {
 
 }  // namespace
 
+void note_traffic(const Traffic& so_far) noexcept {
+  Recording* const r = current.load(std::memory_order_acquire);
+  if (!r) return;
+  set(r->live->messages, so_far.messages);
+  set(r->live->sent, so_far.bytes);
+  set(r->live->flops, so_far.flops);
+}
+
 memory::Watcher& block_watcher() noexcept {
   static BlockWatcher* const w = new BlockWatcher;  // outlives every thread
   return *w;

@@ -122,6 +122,9 @@ std::string first_look(const Examined& p) {
     case Fate::killed:
       return p.in_flight ? say("Who killed it (dmesg, the job's log); it was in ", named(*p.in_flight), ".")
                          : "Who killed it (dmesg, the job's log): no op was running.";
+    case Fate::unknown:
+      return say("The machine it ran on", f.host.empty() ? "" : say(", ", f.host), ": ",
+                 p.in_flight ? say("it was in ", named(*p.in_flight), ".") : "it was between two ops.");
     case Fate::running: return p.in_flight ? say("It is in ", named(*p.in_flight), ".") : "It is between two ops.";
     default: return "Nothing: it ended in order, and every result that was sampled was finite.";
   }

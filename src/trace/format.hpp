@@ -39,6 +39,7 @@ struct Live {                                    // each word is one store; ther
   std::uint64_t left, left_ticks, resident;      // what could still be taken, when it was asked; resident bytes then
   std::uint64_t taken, taken_names, taken_line;  // the last new block of 1 MiB or more: bytes, Names, line
   std::uint64_t refused, refused_left, refused_ticks, refused_names, refused_line;  // the last refusal
+  std::uint64_t messages, sent, flops;  // of a rank of an MPI program: messages sent, their bytes, operations
 };
 inline constexpr std::size_t kLiveOffset = 2048, kPageBytes = 4096;
 static_assert(sizeof(Header) <= kLiveOffset && kLiveOffset + sizeof(Live) <= kPageBytes);

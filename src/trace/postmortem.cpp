@@ -100,7 +100,8 @@ json signal_json(const Examined& p) {
 }
 
 json flight_json(const Examined& p, std::size_t last) {
-  static constexpr const char* fates[] = {"running", "exited", "stopped", "signal", "killed", "out_of_memory"};
+  static constexpr const char* fates[] = {"running", "exited",        "stopped", "signal",
+                                          "killed",  "out_of_memory", "unknown"};
   const Flight& f = p.flight;
   json out = {{"file", f.path}, {"pid", f.pid}, {"parent", f.parent}, {"command", f.command}, {"host", f.host}};
   out["began"] = number(f.began);
@@ -201,8 +202,16 @@ std::string Postmortem::json(std::size_t last) const {
     for (const trace::RankFact& r : ranks) {
       trace::json running = trace::json::array();
       for (const trace::CallFact* c : r.running) running.push_back(c->op);
-      out["ranks"].push_back(
-          {{"rank", r.rank}, {"dead", r.dead}, {"waits", r.waits()}, {"running", running}, {"doing", r.doing()}});
+      const trace::TrafficFact& traffic = r.of->flight.traffic;
+      out["ranks"].push_back({{"rank", r.rank},
+                              {"dead", r.dead},
+                              {"waits", r.waits()},
+                              {"running", running},
+                              {"doing", r.doing()},
+                              {"host", r.of->flight.host},
+                              {"messages", traffic.messages},
+                              {"bytes", traffic.bytes},
+                              {"flops", traffic.flops}});
     }
   }
   for (const auto& e : all_) out["recordings"].push_back(trace::flight_json(*e, last));

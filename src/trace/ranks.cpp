@@ -33,6 +33,14 @@ std::string seconds_text(double s) {
   return text;
 }
 
+// "; 1200 messages of 3.4 MiB, 5.1e+09 operations".
+std::string traffic_text(const TrafficFact& t) {
+  if (t.messages == 0 && t.flops == 0) return {};
+  char flops[32];
+  std::snprintf(flops, sizeof flops, "%.2g", t.flops);
+  return say("; ", t.messages, " messages of ", bytes_text(static_cast<double>(t.bytes)), ", ", flops, " operations");
+}
+
 bool is_mpi(const std::string& op) {
   return op.starts_with("MPI_");
 }
@@ -101,15 +109,13 @@ std::string ranks_text(const std::vector<RankFact>& ranks) {
   std::string out = say(plural(static_cast<std::int64_t>(ranks.size()), "rank"), "\n");
   const double moment = now();
   for (const RankFact& r : ranks) {
-    const bool runs = r.of->verdict.fate == Fate::running;
-    out += say("  rank ", r.rank, r.rank < 10 ? "  " : " ",
-               runs     ? "runs"
-               : r.dead ? "dead"
-                        : "ended",
-               ", ", r.doing());
+    const Fate fate = r.of->verdict.fate;
+    const bool runs = fate == Fate::running;
+    const std::string state = runs ? "runs" : r.dead ? "dead" : fate == Fate::unknown ? r.of->verdict.words : "ended";
+    out += say("  rank ", r.rank, r.rank < 10 ? "  " : " ", state, ", ", r.doing());
     if (runs && !r.running.empty())
       out += say(" since ", seconds_text(moment - r.of->flight.began - r.running.back()->begin));
-    out += '\n';
+    out += traffic_text(r.of->flight.traffic) + '\n';
   }
   if (const std::string first = first_to_stop(ranks); !first.empty()) out += "  " + first + "\n";
   return out + "\n";

@@ -158,6 +158,7 @@ void Parser::read_live() {
   m.peak = bytes(l.peak);
   m.cached = bytes(l.cached);
   m.resident = bytes(l.resident);
+  flight_.traffic = {bytes(l.messages), bytes(l.sent), static_cast<double>(l.flops)};
   m.at_start = bytes(header_.memory);
   m.left = bytes(l.left);
   m.looked = seconds(l.left_ticks);

@@ -76,6 +76,11 @@ struct MemoryFact {
   std::int64_t refused_left = 0;
 };
 
+struct TrafficFact {  // of a rank
+  std::int64_t messages = 0, bytes = 0;
+  double flops = 0;
+};
+
 struct CrashFact {
   int signal = 0, code = 0, thread = 0;
   std::uint64_t tid = 0, address = 0, pc = 0, sp = 0;
@@ -97,6 +102,7 @@ struct Flight {
   std::vector<ScopeFact> scopes;  // most bytes first
   std::vector<StepFact> steps;    // oldest first
   MemoryFact memory;
+  TrafficFact traffic;
   std::optional<CrashFact> crash;
   std::string last_words;  // of std::terminate
   std::uint64_t torn = 0;  // records that were being written, or are damaged
@@ -111,7 +117,8 @@ Flight read_flight(const std::string& path);
 Flight parse_flight(const std::string& bytes, const std::string& path);
 
 // What became of the process.
-enum class Fate : std::uint8_t { running, exited, stopped, signal, killed, out_of_memory };
+// unknown: it left no end mark on another machine, or before this one was restarted; it may run there.
+enum class Fate : std::uint8_t { running, exited, stopped, signal, killed, out_of_memory, unknown };
 struct Verdict {
   Fate fate = Fate::killed;
   std::string words, evidence;

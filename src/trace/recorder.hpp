@@ -18,6 +18,12 @@ Recording* open_due() noexcept;
 void begin(Recording* r);
 void end(End how) noexcept;
 
+// What a rank of an MPI program has sent and computed so far.
+struct Traffic {
+  std::uint64_t messages = 0, bytes = 0, flops = 0;
+};
+void note_traffic(const Traffic& so_far) noexcept;
+
 // Writes every call into the current recording.
 Witness& recording_witness() noexcept;
 

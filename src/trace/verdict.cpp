@@ -58,10 +58,12 @@ Verdict judge(const Flight& f, const Surroundings& here) {
   if (f.end == End::exited) return {Fate::exited, "ended by itself", survived};
   if (f.end == End::stopped) return {Fate::stopped, "the program closed the recording", survived};
   if (here.alive) return {Fate::running, "is still running", survived};
+  if (!f.boot.empty() && !here.same_boot)
+    return {Fate::unknown, say("unknown", f.host.empty() ? "" : say(", on ", f.host)),
+            "it left no end mark, and this machine is another, or has been restarted since: look there"};
   const std::string memory = memory_evidence(f, here);
   if (!memory.empty()) return {Fate::out_of_memory, "killed without a word, probably for want of memory", memory};
-  return {Fate::killed, "killed without a word (SIGKILL, or _exit)",
-          !f.boot.empty() && !here.same_boot ? "this machine is another, or has been restarted since" : ""};
+  return {Fate::killed, "killed without a word (SIGKILL, or _exit)", ""};
 }
 
 }  // namespace wp::trace

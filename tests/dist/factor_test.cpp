@@ -4,14 +4,6 @@
 namespace wp::dist {
 namespace {
 
-constexpr DType kAll[] = {f32, f64, c64, c128};
-double unit(DType d) {
-  return real_of(d) == f32 ? 0x1p-24 : 0x1p-53;
-}
-Tensor spd_matrix(std::int64_t n, DType dtype) {
-  const Tensor a = noise_matrix(n, n, dtype);
-  return matmul(a, adjoint_of(a)) + eye(n, {.dtype = dtype});
-}
 // max |Qᴴ Q − 1|.
 double orthonormal(const Tensor& q) {
   return distance(matmul(adjoint_of(q), q), eye(q.shape()[1], {.dtype = q.dtype()}));

@@ -33,16 +33,21 @@ inline Tensor noise_matrix(std::int64_t m, std::int64_t n, DType dtype = f64, st
 }
 
 // Every shape of grid that these ranks form, with small, odd and large blocks.
-inline std::vector<Layout> layouts() {
+inline std::vector<Layout> layouts(const std::vector<std::int64_t>& blocks = {3, 8, 64}) {
   std::vector<Layout> out;
   for (int rows = 1; rows <= size(); ++rows)
     if (size() % rows == 0)
-      for (const std::int64_t block : {3, 8, 64}) out.push_back({Grid(rows, size() / rows), block});
+      for (const std::int64_t block : blocks) out.push_back({Grid(rows, size() / rows), block});
   return out;
 }
 // One of them.
 inline Layout some_layout(std::int64_t block = 5) {
   return {Grid(), block};
+}
+
+inline constexpr DType kAll[] = {f32, f64, c64, c128};
+inline double unit(DType d) {
+  return real_of(d) == f32 ? 0x1p-24 : 0x1p-53;
 }
 
 // max |a − b| / max |b|.
@@ -59,6 +64,14 @@ inline double distance(const Tensor& a, const Tensor& b) {
 }
 inline Tensor adjoint_of(const Tensor& x) {
   return matrix_transpose(is_complex(x.dtype()) ? conj(x) : x);
+}
+inline Tensor spd_matrix(std::int64_t n, DType dtype, double shift = 1) {
+  const Tensor a = noise_matrix(n, n, dtype);
+  return matmul(a, adjoint_of(a)) + shift * eye(n, {.dtype = dtype});
+}
+// What both diagnoses vouch for.
+inline double promised(const linalg::Diagnosis& a, const linalg::Diagnosis& b) {
+  return std::pow(10, -std::floor(a[0].digits)) + std::pow(10, -std::floor(b[0].digits));
 }
 
 }  // namespace wp::dist

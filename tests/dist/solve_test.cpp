@@ -1,5 +1,4 @@
 #include "hard_cases.hpp"
-#include "long_tests.hpp"
 #include "matrices.hpp"
 
 namespace wp::dist {
@@ -24,24 +23,6 @@ TEST(Solve, GivesTheExactSolutionToTheLastDigitsOnEveryGridAndBlock) {
       EXPECT_TRUE(found.diagnosis.ok()) << found.diagnosis;
       EXPECT_LE(distance(found.value.gather(), x), 4e-16) << "n " << n << ", " << found.value.to_string();
       EXPECT_EQ(found.diagnosis[0].method, n == 1 ? "substitution" : "LU");
-    }
-  }
-}
-
-TEST(Solve, AgreesWithOneMachineToThePromisedDigits) {
-  std::vector<std::int64_t> sizes{200, 333};
-  if (long_tests()) sizes.push_back(1000);
-  for (const std::int64_t n : sizes) {
-    const Tensor a = noise_matrix(n, n), b = noise_matrix(n, 3, f64, 9);
-    const auto one = linalg::diagnosed::solve(a, b);
-    for (const std::int64_t block : {7, 32, 64}) {
-      const Layout layout{Grid(), block};
-      const auto many = diagnosed::solve(Matrix::from(a, layout), Matrix::from(b, layout));
-      const double promised =
-          std::pow(10, -std::floor(many.diagnosis[0].digits)) + std::pow(10, -std::floor(one.diagnosis[0].digits));
-      EXPECT_LE(distance(many.value.gather(), one.value), promised);
-      EXPECT_GE(many.diagnosis[0].digits, 14) << many.diagnosis;
-      EXPECT_NEAR(std::log10(many.diagnosis[0].rcond), std::log10(one.diagnosis[0].rcond), 1);
     }
   }
 }
@@ -207,7 +188,7 @@ TEST(Inv, OptionsChangeTheMatrixThatIsMeant) {
 TEST(Inv, CertifiesWhatIsSmall) {
   const auto found = diagnosed::inv(Matrix::from(noise_matrix(20, 20), some_layout()), {.certify = true});
   EXPECT_TRUE(found.diagnosis[0].certified);
-  EXPECT_THROW(inv(Matrix::from(eye(301), some_layout()), {.certify = true}), ArgumentError);
+  EXPECT_THROW(inv(Matrix::from(eye(1001), some_layout(64)), {.certify = true}), ArgumentError);
 }
 
 // The hard cases: right or honest, as on one machine.
@@ -219,12 +200,12 @@ TEST_P(HardCases, AreRightOrHonest) {
   std::vector<Tensor> in;
   for (const auto& t : c.at("inputs")) in.push_back(hard::load(t));
   const double u = real_of(in[0].dtype()) == f32 ? 0x1p-24 : 0x1p-53;
-  for (const std::int64_t block : {2, 16}) {
+  for (const Layout& layout : layouts({2, 16})) {
     hard::Outcome o;
     const FindingHandler before = on_finding([&](const Finding& f) { o.told = f.text(); });
     try {
-      const Matrix a = Matrix::from(in[0], some_layout(block));
-      const auto b = [&] { return Matrix::from(in[1], some_layout(block)).astype(a.dtype()); };
+      const Matrix a = Matrix::from(in[0], layout);
+      const auto b = [&] { return Matrix::from(in[1], layout).astype(a.dtype()); };
       o.out = op == "solve"      ? Tensors{solve(a, b()).gather()}
               : op == "inv"      ? Tensors{inv(a).gather()}
               : op == "lstsq"    ? Tensors{lstsq(a, b()).gather()}
@@ -238,7 +219,7 @@ TEST_P(HardCases, AreRightOrHonest) {
       o.refused = e.what();
     }
     on_finding(before);
-    EXPECT_EQ(hard::fault(c, o, u), "") << "blocks of " << block;
+    EXPECT_EQ(hard::fault(c, o, u), "") << "blocks of " << layout.block << " on " << layout.grid.rows() << " rows";
   }
 }
 

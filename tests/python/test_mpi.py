@@ -104,16 +104,60 @@ def test_without_mpirun_it_says_how_to_start_it(folder):
     ("mismatch", "the ranks do not do the same:"),
     ("throw", "fails: the data of this rank are bad"),
     ("leave", "leaves the program"),
+    ("load-dtype", "the ranks do not do the same:"),
+    ("oom", "WP-MEM-001"),
+    ("oom-inside", "no memory is left"),
+    ("throw-inside", "the data of this rank are bad"),
 ])
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_a_rank_that_differs_ends_all_with_a_clear_message(mode, words, ranks):
+def test_a_rank_that_differs_ends_all_with_a_clear_message(folder, mode, words, ranks):
     began = time.monotonic()
-    done = mpi(ranks, mode, program=WORKER)
+    done = mpi(ranks, mode, folder / "a.npy", program=WORKER)
     assert time.monotonic() - began < 30
     assert done.returncode != 0
     assert done.stderr.count(words) == 1, done.stderr
     assert f"rank {ranks - 1}: " in done.stderr
     assert "is done" not in done.stdout
+
+
+def test_data_of_more_digits_than_the_matrix_keep_them(folder):
+    np.save(folder / "narrow.npy", np.eye(60, dtype=np.float32) * 2)
+    b = np.arange(60) + 2.0 ** -40
+    np.save(folder / "fine.npy", b)
+    for command in ("solve", "lstsq"):
+        assert mpi(2, command, folder / "narrow.npy", folder / "fine.npy", "--out", folder / "x.npy").returncode == 0
+        x = np.load(folder / "x.npy")
+        assert x.dtype == np.float64 and (x == b / 2).all()
+
+
+def test_options_are_those_of_wellposed(folder):
+    names = ",".join(f"n{j}" for j in range(60))
+    told = mpi(2, "solve", folder / "twice.npy", folder / "b.npy", "--names", names, "--json")
+    assert json.loads(told.stdout)["diagnosis"]["members"][0]["dependent_columns"] == "n31 = n7", told.stdout
+    assert mpi(2, "solve", folder / "a.npy", folder / "b.npy", "--names", "a,b").returncode == 3
+    assert mpi(2, "solve", folder / "a.npy", folder / "b.npy", "--accuracy", "high", "--certify", "--out", folder / "x.npy").returncode == 0
+    assert mpi(2, "svd", folder / "a.npy", "--accuracy", "high").returncode == 0
+
+
+@pytest.mark.parametrize("n", [60, 1010])
+def test_diagnose_says_rank_and_condition_of_any_size(folder, n):
+    a = np.random.default_rng(3).standard_normal((n, n))
+    a[:, 31] = a[:, 7]
+    np.save(folder / "large.npy", a)
+    told = mpi(2, "diagnose", folder / "large.npy", "--json")
+    member = json.loads(told.stdout)["diagnosis"]["members"][0]
+    assert told.returncode == 1 and member["rank"] == n - 1 and member["dependent_columns"] == "column 31 = column 7", told.stdout[:600]
+
+
+def test_no_rank_holds_the_whole_of_a_file(folder):
+    n = 6000  # 275 MiB
+    np.save(folder / "wide.npy", np.eye(n))
+    done = mpi(4, "copy", folder / "wide.npy", folder / "copied.npy", program=WORKER)
+    assert done.returncode == 0, done.stderr
+    share = n * n * 8 / 4
+    for line in done.stdout.splitlines():
+        assert float(line.split()[-1]) < share + 100e6, done.stdout  # and panels of 32 MiB
+    assert (np.load(folder / "copied.npy", mmap_mode="r")[::997] == np.eye(n)[::997]).all()
 
 
 def test_the_death_of_a_rank_ends_all_and_the_recordings_say_who(cli, tmp_path):
@@ -143,6 +187,24 @@ def test_a_hang_is_seen_while_it_lasts(cli, tmp_path):
         assert told["first_to_stop"] == ""
         text = cli("postmortem", str(tmp_path)).stdout
         assert "rank 0  runs, in dist.generate (dist_worker.cpp:" in text and "> dist.meet > MPI_Allreduce since " in text, text[:600]
+    finally:
+        running.terminate()
+        running.wait(timeout=30)
+
+
+def test_a_hang_inside_scalapack_is_seen_too(cli, tmp_path):
+    running = subprocess.Popen([*MPIRUN, "-n", "3", WORKER, "hang-inside"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               env=clean_environment(WELLPOSED_RECORD=str(tmp_path)))
+    try:
+        assert "hanging" in running.stderr.readline()
+        time.sleep(1)
+        ranks = {r["rank"]: r for r in json.loads(cli("postmortem", str(tmp_path), "--json").stdout)["ranks"]}
+        waiting = [r for r in (0, 1) if ranks[r]["waits"]]
+        assert waiting, ranks
+        for r in waiting:
+            assert ranks[r]["running"][0] == "p?getrf" and ranks[r]["running"][-1].startswith("MPI_"), ranks[r]
+            assert ranks[r]["messages"] > 0 and ranks[r]["bytes"] > 0 and ranks[r]["flops"] > 0
+        assert not ranks[2]["waits"]
     finally:
         running.terminate()
         running.wait(timeout=30)

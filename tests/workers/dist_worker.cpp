@@ -1,13 +1,61 @@
-// Ranks that go wrong on purpose: dist_worker die | mismatch | throw | leave | hang. The last rank is the one.
+// Ranks that go wrong on purpose, the last of them: dist_worker die | mismatch | throw | leave | hang | oom |
+// load-dtype FILE, or, while the others wait inside p?getrf, hang-inside | oom-inside | throw-inside.
+#include <sys/resource.h>
+
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <iostream>
 #include <thread>
 
+#include "base/text.hpp"
+#include "dist/scalapack.hpp"
 #include "wellposed/dist.hpp"
 #include "wellposed/wellposed.hpp"
 
 using namespace wp;
+
+namespace {
+
+void hang() {
+  std::cerr << "hanging" << std::endl;
+  std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
+// 64 MiB more than it has, and no more.
+void limit_memory() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t most = pages * 4096 + (64U << 20);
+  const rlimit limit{most, most};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+// Reads a file and writes it; says by how much this rank's memory grew.
+int copy(const char* from, const char* to) {
+  const auto peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) * 1024;
+  };
+  const double before = peak();
+  dist::Matrix::load(from).save(to);
+  std::cout << say("rank ", dist::rank(), " ", peak() - before, "\n") << std::flush;
+  return 0;
+}
+
+// All but the last rank enter p?getrf.
+void inside(const std::string& mode, bool last) {
+  const dist::Matrix a = dist::Matrix::generate(
+      200, 200, f64, [](std::int64_t i, std::int64_t j) { return complex128(i == j ? 2 : 0); }, {{}, 8});
+  if (last && mode == "hang-inside") hang();
+  if (last && mode == "oom-inside") throw std::bad_alloc();
+  if (last && mode == "throw-inside") throw std::runtime_error("the data of this rank are bad");
+  std::vector<int> pivots;
+  dist::scalapack::getrf<double>(dist::local<double>(a), pivots);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
@@ -20,14 +68,18 @@ int main(int argc, char** argv) {
       const dist::Matrix a = dist::Matrix::generate(n, n, f64, element, {{}, 8});
       return dist::solve(a, dist::Matrix::from(ones({n}), {{}, 8}));
     };
+    if (mode == "copy") return copy(argv[2], argv[3]);
     solve(40);
     if (mode == "die" && last) std::raise(SIGKILL);
     if (mode == "throw" && last) throw std::runtime_error("the data of this rank are bad");
     if (mode == "leave" && last) return 0;
-    if (mode == "hang" && last) {
-      std::cerr << "hanging" << std::endl;
-      std::this_thread::sleep_for(std::chrono::seconds(60));
+    if (mode == "hang" && last) hang();
+    if (mode == "oom") {
+      if (last) limit_memory();
+      solve(6000);
     }
+    if (mode == "load-dtype") dist::Matrix::load(argv[2], {.dtype = last ? f32 : f64});
+    if (mode.ends_with("-inside")) inside(mode, last);
     solve(mode == "mismatch" && last ? 41 : 40);
     std::cout << "rank " << dist::rank() << " is done" << std::endl;
     return 0;

@@ -16,7 +16,7 @@ namespace {
 using dist::rank;
 
 struct Told {
-  std::string a, b, grid, shape, if_ill = "raise", ridge, u, vh, names;
+  std::string a, b, grid, shape, if_ill = "raise", ridge, accuracy = "normal", u, vh, names;
   std::int64_t block = 0;
   double noise = 0, atol = 0;
   std::optional<double> rtol;
@@ -53,15 +53,25 @@ dist::Matrix read_a(const Told& t) {
   }
   return dist::Matrix::load(t.a, o);
 }
-dist::Matrix read_b(const Told& t, const dist::Matrix& a) {
-  return dist::Matrix::load(t.b, {.dtype = a.dtype(), .layout = a.layout()});
+// Both in the dtype that holds the digits of both.
+struct Both {
+  dist::Matrix a, b;
+};
+Both read_both(const Told& t) {
+  const dist::Matrix a = read_a(t), b = dist::Matrix::load(t.b, {.layout = a.layout()});
+  const DType both = promote(a.dtype(), b.dtype());
+  return {a.astype(both), b.astype(both)};
+}
+std::optional<std::vector<std::string>> labels(const Told& t, const dist::Matrix& a) {
+  const std::vector<std::string> names = column_names(t.names, a.columns());
+  return names.empty() ? std::nullopt : std::optional(names);
 }
 
 constexpr std::int64_t kPrinted = 1 << 20;  // elements that are brought together to be printed
 
 // The answer goes to its file from all ranks; words and small answers go out at rank 0.
 int finish(const std::string& command, const Told& t, const dist::Matrix& a, const linalg::Diagnosis& d,
-           const dist::Matrix& x, const Tensor& small = {}, bool always = false) {
+           const dist::Matrix& x, const Tensor& small = {}, bool always = false, const Tensor& sigma = {}) {
   bool bad = false;
   for (std::int64_t i = 0; i < d.size(); ++i) bad = bad || d.status(i) >= linalg::Status::singular;
   const bool refused = bad && t.if_ill == "raise" && !always;
@@ -83,6 +93,11 @@ int finish(const std::string& command, const Told& t, const dist::Matrix& a, con
   r.extra = {{"ranks", dist::size()},
              {"grid", {a.layout().grid.rows(), a.layout().grid.columns()}},
              {"block", a.layout().block}};
+  if (sigma.defined() && sigma.size() > 0) {
+    r.sigma = sigma;
+    const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
+    r.threshold = astype(sigma, f64).at(0).item<double>() * longest * (real_of(a.dtype()) == f32 ? 0x1p-23 : 0x1p-52);
+  }
   Outputs o = t.outputs;
   if (x.defined()) o.out.clear();  // written already
   if (x.defined() && !t.outputs.out.empty()) r.value = {};
@@ -90,19 +105,28 @@ int finish(const std::string& command, const Told& t, const dist::Matrix& a, con
 }
 
 int run_solve(const Told& t) {
-  const dist::Matrix a = read_a(t), b = read_b(t, a);
-  const auto found = dist::diagnosed::solve(
-      a, b, {.if_ill = t.if_ill, .ridge = setting_of(t.ridge), .noise = t.noise, .certify = t.certify});
+  const auto [a, b] = read_both(t);
+  const auto found = dist::diagnosed::solve(a, b,
+                                            {.if_ill = t.if_ill,
+                                             .ridge = setting_of(t.ridge),
+                                             .noise = t.noise,
+                                             .certify = t.certify,
+                                             .names = labels(t, a),
+                                             .accuracy = t.accuracy});
   return finish("solve", t, a, found.diagnosis, found.value);
 }
 int run_inv(const Told& t) {
   const dist::Matrix a = read_a(t);
-  const auto found = dist::diagnosed::inv(
-      a, {.if_ill = t.if_ill, .ridge = setting_of(t.ridge), .noise = t.noise, .certify = t.certify});
+  const auto found = dist::diagnosed::inv(a, {.if_ill = t.if_ill,
+                                              .ridge = setting_of(t.ridge),
+                                              .noise = t.noise,
+                                              .certify = t.certify,
+                                              .names = labels(t, a),
+                                              .accuracy = t.accuracy});
   return finish("inv", t, a, found.diagnosis, found.value);
 }
 int run_lstsq(const Told& t) {
-  const dist::Matrix a = read_a(t), b = read_b(t, a);
+  const auto [a, b] = read_both(t);
   const auto found =
       dist::diagnosed::lstsq(a, b, {.rtol = t.rtol, .atol = t.atol, .ridge = setting_of(t.ridge), .noise = t.noise});
   return finish("lstsq", t, a, found.diagnosis, found.value);
@@ -110,19 +134,18 @@ int run_lstsq(const Told& t) {
 int run_svd(const Told& t) {
   const dist::Matrix a = read_a(t);
   if (t.u.empty() && t.vh.empty()) {
-    const auto found = dist::diagnosed::svdvals(a);
+    const auto found = dist::diagnosed::svdvals(a, {.accuracy = t.accuracy});
     return finish("svd", t, a, found.diagnosis, {}, found.value);
   }
-  const auto found = dist::diagnosed::svd(a);
+  const auto found = dist::diagnosed::svd(a, {.accuracy = t.accuracy});
   if (!t.u.empty()) found.value.U.save(t.u);
   if (!t.vh.empty()) found.value.Vh.save(t.vh);
   return finish("svd", t, a, found.diagnosis, {}, found.value.S);
 }
 int run_diagnose(const Told& t) {
   const dist::Matrix a = read_a(t);
-  const linalg::Diagnosis d =
-      a.rows() == a.columns() ? dist::diagnosed::inv(a).diagnosis : dist::diagnosed::pinv(a).diagnosis;
-  return finish("diagnose", t, a, d, {}, {}, true);
+  const auto found = dist::diagnose(a, {.certify = t.certify, .names = labels(t, a)});
+  return finish("diagnose", t, a, found.diagnosis, {}, {}, true, found.value);
 }
 
 void declare_a(CLI::App& app, Told& t, bool data) {
@@ -130,15 +153,24 @@ void declare_a(CLI::App& app, Told& t, bool data) {
   app.add_option("--grid", t.grid, "ROWSxCOLUMNS of ranks (as square as their number allows).");
   app.add_option("--block", t.block, "Rows and columns of a block (64, fewer for small matrices).");
   app.add_option("--shape", t.shape, "What A must be: ROWS,COLUMNS.");
+  app.add_option("--names", t.names,
+                 "Labels of the columns (and of the rows, if it is symmetric), comma between, for messages.");
   t.outputs.declare(app, data);
 }
 void declare_b(CLI::App& app, Told& t) {
   app.add_option("b", t.b, "Right-hand sides: [m] or [m, k].")->required();
 }
+void declare_certify(CLI::App& app, Told& t) {
+  app.add_flag("--certify", t.certify, "Prove a bound of the error (up to 1000 rows).");
+}
+void declare_accuracy(CLI::App& app, Told& t, const char* words) {
+  app.add_option("--accuracy", t.accuracy, words)->check(CLI::IsMember({"normal", "high"}));
+}
 void declare_system(CLI::App& app, Told& t) {
   app.add_option("--if-ill", t.if_ill, "raise, nan, pinv, ridge or ignore: what becomes of a singular matrix.")
       ->check(CLI::IsMember({"raise", "nan", "pinv", "ridge", "ignore"}));
-  app.add_flag("--certify", t.certify, "Prove a bound of the error (up to 300 rows).");
+  declare_certify(app, t);
+  declare_accuracy(app, t, "normal, or high: 113-bit arithmetic where f64 does not do.");
   t.may_regularise = true;
 }
 void declare_ridge(CLI::App& app, Told& t) {
@@ -178,9 +210,13 @@ std::function<int()> declare(CLI::App& app) {
         declare_a(sub, t, true);
         sub.add_option("--u", t.u, "Write the left vectors (columns) to this file.");
         sub.add_option("--vh", t.vh, "Write the right vectors (rows) to this file.");
+        declare_accuracy(sub, t, "normal, or high: small values keep their digits (up to 1000 rows).");
       });
   add("diagnose", "What is wrong with a matrix: rank, condition, which rows depend on each other.", run_diagnose,
-      [](CLI::App& sub, Told& t) { declare_a(sub, t, false); });
+      [](CLI::App& sub, Told& t) {
+        declare_a(sub, t, false);
+        declare_certify(sub, t);
+      });
   app.require_subcommand(1);
   return [chosen] { return (*chosen)(); };
 }

@@ -3,6 +3,7 @@
 #include "kernels/cholesky.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/choice.hpp"
 #include "linalg/hermitian.hpp"
 #include "linalg/quad.hpp"
 #include "linalg/rules.hpp"
@@ -30,16 +31,11 @@ template <class T, class Again>
 Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& again) {
   using R = typename kernels::RealOf<T>::type;
   const auto diagonal = [&](std::int64_t i) { return static_cast<double>(std::real(*view.from(i, i).data)); };
-  std::vector<double> whole;
+  std::vector<double> whole, left;
   for (std::int64_t i = 0; i < n; ++i) whole.push_back(diagonal(i));
   if (kernels::cholesky_factor<T>(n, view) >= 0) return Status::not_spd;
-  double least = HUGE_VAL, most = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double d = diagonal(i), share = d * d / whole[static_cast<std::size_t>(i)];
-    least = std::min(least, share);
-    most = std::max(most, share);
-  }
-  v.rcond = n ? least / most : 1;  // how much of a diagonal element elimination left: an upper bound
+  for (std::int64_t i = 0; i < n; ++i) left.push_back(diagonal(i));
+  v.rcond = least_share(whole, left);
   const bool suspicious = v.rcond < 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
   if (!suspicious || n > 300) return Status::ok;
   const Hermitian<T> h = again();

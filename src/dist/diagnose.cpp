@@ -1,0 +1,46 @@
+// All that is to be known of a distributed matrix.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.hpp"
+#include "dist/calling.hpp"
+#include "dist/stage.hpp"
+#include "dist/team.hpp"
+#include "linalg/stack.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp::dist {
+
+Diagnosed<Tensor> diagnose(const Matrix& a, const InvOptions& options, Where where) {
+  const Stage stage("dist.diagnose", where);
+  meet(say("dist.diagnose ", facts(a)));
+  need_defined(a, "A");
+  const linalg::Diagnosis d =
+      a.rows() == a.columns() ? diagnosed::inv(a, options, where).diagnosis : diagnosed::pinv(a, {}, where).diagnosis;
+  const Verdict v = std::as_const(*d.state()).verdicts[0];
+  Tensor sigma;
+  if (v.status == Status::nonfinite_input) return {sigma, d};
+  sigma = svdvals(a, {.if_ill = "nan"}, where);
+  const std::vector<double> s = wp::astype(sigma, f64).to_vector<double>();
+  auto state = new_state(d.state()->op, v);
+  state->names = d.state()->names;
+  state->threshold = d.state()->threshold;
+  const double most = static_cast<double>(std::max(a.rows(), a.columns())) * 2 * linalg::round_off(a.dtype());
+  state->spectrum = [d, s, most](std::int64_t, linalg::Member& m) {
+    const linalg::Member known = d[0];
+    m.null_vector = known.null_vector;
+    m.dependent = known.dependent;
+    m.dependent_columns = known.dependent_columns;
+    m.rank = s.empty() ? 0 : std::count_if(s.begin(), s.end(), [&](double e) { return e > most * s.front(); });
+    const auto all = static_cast<std::int64_t>(s.size());
+    if (m.exactly_singular && m.rank == all) m.rank = all - 1;
+    if (s.empty()) return;
+    m.cond = m.exactly_singular || s.back() == 0 ? std::numeric_limits<double>::infinity() : s.front() / s.back();
+    if (m.rank > 0 && m.rank < all)
+      m.rank_gap = s[static_cast<std::size_t>(m.rank - 1)] / s[static_cast<std::size_t>(m.rank)];
+  };
+  return {sigma, linalg::Diagnosis(state)};
+}
+
+}  // namespace wp::dist
