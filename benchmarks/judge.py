@@ -99,7 +99,7 @@ def show(r):
 def measure(workers, case, rounds, threads):
     """Times of every worker, one list each, round by round in changing order. None: ours has no such op."""
     asked = {n: question(n, case) for n in ["ours", "again", *case["against"]] if n in workers}
-    asked = {n: q for n, q in asked.items() if q and not (n == "one thread" and threads == 1)}
+    asked = {n: q for n, q in asked.items() if q}
     times = {n: [] for n in asked}
     for r in range(-1, rounds):  # the first round warms up
         names = list(times)
@@ -225,7 +225,8 @@ def run_case(group, case, threads, workers, options):
 def start(options, threads, cores, wanted):
     """A worker process per name: each keeps its operands warm."""
     workers = {n: Worker([options.worker], threads, cores) for n in ("ours", "again", *sorted(wanted & {*REFERENCES, *OWN}))}
-    workers |= {n: Worker([options.worker], threads, cores, **VARIANTS[n]) for n in VARIANTS if n in wanted}
+    variants = [n for n in VARIANTS if n in wanted and not (n == "one thread" and threads == 1)]
+    workers |= {n: Worker([options.worker], threads, cores, **VARIANTS[n]) for n in variants}
     for name in (n for n in options.peers.split(",") if n in wanted):
         command = [options.native, name] if name in NATIVE else [sys.executable, str(HERE / "peers.py"), name]
         workers[name] = Worker(command, threads, cores)
