@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/convert.hpp"
+#include "simd/range.hpp"
 #include "trace/format.hpp"
 #include "wellposed/tensor.hpp"
 
@@ -39,24 +40,6 @@ struct Sample {
   std::uint32_t flags = 0, count = 0;
 };
 
-// Four lanes: minima and maxima in plain registers come out as branches.
-template <class V>
-struct Range {
-  typedef V Four __attribute__((vector_size(4 * sizeof(V))));
-  static constexpr V infinity = std::numeric_limits<V>::infinity();
-  Four min{infinity, infinity, infinity, infinity}, max = -min;
-  Four doubt{};  // NaN once a value is not finite
-  void add(V a, V b, V c, V d) noexcept {
-    const Four v{a, b, c, d};
-    min = v < min ? v : min;
-    max = v > max ? v : max;
-    doubt += v - v;
-  }
-  V least() const noexcept { return std::min(std::min(min[0], min[1]), std::min(min[2], min[3])); }
-  V largest() const noexcept { return std::max(std::max(max[0], max[1]), std::max(max[2], max[3])); }
-  bool doubtful() const noexcept { return (doubt[0] + doubt[1]) + (doubt[2] + doubt[3]) != 0; }
-};
-
 inline float narrow(float v, Sample&) noexcept {
   return v;
 }
@@ -72,7 +55,7 @@ inline float narrow(double v, Sample& to) noexcept {
 struct Offsets {
   std::int64_t at[kSamples];
   explicit Offsets(const detail::Node& n) noexcept {
-    if (n.contiguous) [[likely]] {
+    if (n.contiguous) {
       const std::int64_t last = n.size - 1, step = n.size < kSamples ? 1 : last / (kSamples - 1);
       for (int i = 0; i < kSamples; ++i) at[i] = std::min(i * step, last);
     } else {
@@ -84,49 +67,64 @@ struct Offsets {
   }
 };
 
+// Few elements, strides, parts of complex numbers, formats without arithmetic, and what is not finite.
 template <class T, int Parts>
-[[gnu::cold, gnu::noinline]] inline void look_closer(const detail::Node& n, Sample& to) noexcept {
-  bool nan = false, inf = false, any = false;
+[[gnu::noinline]] inline Sample look_closer(const detail::Node& n) noexcept {
+  using V = decltype(value(T{}));
+  constexpr V infinity = std::numeric_limits<V>::infinity();
+  V min = infinity, max = -infinity;
+  bool nan = false, inf = false;
   const T* const data = reinterpret_cast<const T*>(n.data);
   const Offsets o(n);
   for (const std::int64_t at : o.at)
     for (int p = 0; p < Parts; ++p) {
-      const auto v = value(data[Parts * at + p]);
+      const V v = value(data[Parts * at + p]);
       nan |= std::isnan(v);
       inf |= std::isinf(v);
-      any |= !std::isnan(v);
+      if (v < min) min = v;
+      if (v > max) max = v;
     }
-  to.flags |= (nan ? Fact::nan : 0U) | (inf ? Fact::inf : 0U);
-  if (!any) to.min = to.max = std::numeric_limits<float>::quiet_NaN();
-}
-
-template <class T, int Parts>
-inline Sample sample(const detail::Node& n) noexcept {
-  Range<decltype(value(T{}))> range;
-  const T* const data = reinterpret_cast<const T*>(n.data);
-  const Offsets o(n);
-  for (int p = 0; p < Parts; ++p)
-    for (int i = 0; i < kSamples; i += 4)
-      range.add(value(data[Parts * o.at[i] + p]), value(data[Parts * o.at[i + 1] + p]),
-                value(data[Parts * o.at[i + 2] + p]), value(data[Parts * o.at[i + 3] + p]));
   Sample s;
   s.count = n.size < kSamples ? static_cast<std::uint32_t>(n.size) : kSamples;
-  s.min = narrow(range.least(), s);
-  s.max = narrow(range.largest(), s);
-  if (range.doubtful()) [[unlikely]]
-    look_closer<T, Parts>(n, s);
+  s.flags = (nan ? Fact::nan : 0U) | (inf ? Fact::inf : 0U);
+  const bool any = min <= max;
+  s.min = any ? narrow(min, s) : std::numeric_limits<float>::quiet_NaN();
+  s.max = any ? narrow(max, s) : std::numeric_limits<float>::quiet_NaN();
   return s;
+}
+
+template <class T>
+[[gnu::always_inline]] inline Sample sample_real(const detail::Node& n) noexcept {
+  if (n.size == 1) {
+    const T v = *reinterpret_cast<const T*>(n.data);
+    if (v - v == 0) {  // finite
+      Sample s;
+      s.count = 1;
+      s.min = s.max = narrow(v, s);
+      return s;
+    }
+  } else if (n.contiguous && n.size >= kSamples) [[likely]] {
+    const auto range = simd::range_of_eight(reinterpret_cast<const T*>(n.data), (n.size - 1) / (kSamples - 1));
+    if (range.finite) [[likely]] {
+      Sample s;
+      s.count = kSamples;
+      s.min = narrow(range.min, s);
+      s.max = narrow(range.max, s);
+      return s;
+    }
+  }
+  return look_closer<T, 1>(n);
 }
 
 inline Sample sample(const detail::Node& n) noexcept {
   if (n.size == 0 || !n.data) return {};
   switch (n.dtype) {
-    case DType::f32: return sample<float, 1>(n);
-    case DType::f64: return sample<double, 1>(n);
-    case DType::f16: return sample<Half, 1>(n);
-    case DType::bf16: return sample<BFloat16, 1>(n);
-    case DType::c64: return sample<float, 2>(n);
-    case DType::c128: return sample<double, 2>(n);
+    case DType::f32: return sample_real<float>(n);
+    case DType::f64: return sample_real<double>(n);
+    case DType::f16: return look_closer<Half, 1>(n);
+    case DType::bf16: return look_closer<BFloat16, 1>(n);
+    case DType::c64: return look_closer<float, 2>(n);
+    case DType::c128: return look_closer<double, 2>(n);
     default: return {};
   }
 }

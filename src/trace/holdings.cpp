@@ -1,16 +1,6 @@
 #include "trace/holdings.hpp"
 
 namespace wp::trace {
-namespace {
-
-// The node's block, its memory apart, and what a lender holds for it.
-std::size_t bytes_of(const detail::Node& n) noexcept {
-  const bool lent = n.borrowed && !n.owner && n.bytes == 0;
-  return n.block + n.bytes + (lent ? static_cast<std::size_t>(n.size) * size_of(n.dtype) : 0);
-}
-
-}  // namespace
-
 void Holdings::add(detail::Node* n) {
   Row& row = held_.at(n);
   if (++row.uses > 1) return;

@@ -7,6 +7,12 @@ namespace wp::trace {
 
 class Holdings {
  public:
+  // What holding a tensor may keep alive: itself, and what it is a view of.
+  static std::size_t most_bytes(const Tensor& t) noexcept {
+    if (!t.defined()) return 0;
+    const detail::Node& n = *t.node();
+    return bytes_of(n) + (n.owner ? bytes_of(*n.owner) : 0);
+  }
   void add(const Tensor& t);
   // Before the tensor is let go. Gives the bytes that this frees; not those that others held when own() looked.
   std::size_t drop(const Tensor& t) noexcept;
@@ -23,6 +29,11 @@ class Holdings {
     bool elsewhere = false;  // when own() last looked
     std::size_t bytes = 0;
   };
+  // The node's block, its memory apart, and what a lender holds for it.
+  static std::size_t bytes_of(const detail::Node& n) noexcept {
+    const bool lent = n.borrowed && !n.owner && n.bytes == 0;
+    return n.block + n.bytes + (lent ? static_cast<std::size_t>(n.size) * size_of(n.dtype) : 0);
+  }
   void add(detail::Node* n);
   std::size_t drop(detail::Node* n) noexcept;
   Addresses<Row> held_;

@@ -109,23 +109,25 @@ void Window::after(const Call& c) noexcept {
 }
 
 Kept& Ring::next() {
-  if (count_ == slots_.size()) {
+  if (count_ == 0 || count_ > mask_) {
     std::rotate(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(first_), slots_.end());
     first_ = 0;
-    slots_.resize(std::max<std::size_t>(2 * count_, 64));
+    slots_.resize(std::max<std::size_t>({2 * count_, slots_.size(), 64}));
+    mask_ = slots_.size() - 1;
   }
-  return slots_[(first_ + count_) & (slots_.size() - 1)];
+  return slots_[(first_ + count_) & mask_];
 }
 
 void Ring::pop() noexcept {
-  first_ = (first_ + 1) & (slots_.size() - 1);
+  first_ = (first_ + 1) & mask_;
   --count_;
 }
 
 std::size_t Window::let_go_first(Gone& to) {
   Kept& k = calls_.first();
   std::size_t freed = 0;
-  k.each_tensor([&](const Tensor& t) { freed += held_.drop(t); });
+  most_bytes_ -= k.most_bytes;
+  if (counts_) k.each_tensor([&](const Tensor& t) { freed += held_.drop(t); });
   for (Tensor& t : k.in) to.tensors.push_back(std::move(t));
   for (Tensor& t : k.out) to.tensors.push_back(std::move(t));
   for (Kept::Lent& l : k.lent) to.lent.push_back(std::move(l));
@@ -143,6 +145,10 @@ bool Window::too_old(std::int64_t step) const noexcept {
                                (options_.steps > 0 && step >= 0 && calls_[0].step <= step - options_.steps));
 }
 
+void Window::count_all(Holdings& to) const {
+  for (std::size_t i = 0; i < calls_.size(); ++i) calls_[i].each_tensor([&](const Tensor& t) { to.add(t); });
+}
+
 // Of memory that nobody else holds. Another window's tensors are not the program's: then all of it counts.
 std::size_t Window::own() const noexcept {
   return attending.load(std::memory_order_relaxed) == 1 ? held_.own() : held_.bytes();
@@ -151,6 +157,7 @@ std::size_t Window::own() const noexcept {
 // What others hold costs nothing, until they let go of it, which nobody tells: it is looked at again when a sixteenth
 // of the limit has been added, or a quarter as many calls as there are tensors.
 void Window::keep_within_bytes(Gone& to) {
+  if (!counts_) return;
   const bool looks = held_.bytes() >= look_at_bytes_ || kept_ >= look_at_call_;
   if (held_.bytes() <= options_.bytes || !looks) return;
   std::size_t mine = own();
@@ -167,7 +174,15 @@ void Window::keep(const Call& c) {
   Kept& k = calls_.next();
   k.keep(c, std::move(lent));
   calls_.push();
-  k.each_tensor([&](const Tensor& t) { held_.add(t); });
+  k.most_bytes = 0;
+  k.each_tensor([&](const Tensor& t) { k.most_bytes += Holdings::most_bytes(t); });
+  most_bytes_ += k.most_bytes;
+  if (counts_) {
+    k.each_tensor([&](const Tensor& t) { held_.add(t); });
+  } else if (most_bytes_ > options_.bytes) {
+    count_all(held_);
+    counts_ = true;
+  }
   ++kept_;
   // One more goes than comes: a step that has become too old goes while the next one runs, not all at once.
   for (int i = 0; i < 2 && too_old(k.step); ++i) let_go_first(gone);
@@ -180,7 +195,10 @@ std::size_t Window::size() const {
 }
 std::size_t Window::bytes() const {
   const Busy busy(busy_);
-  return own();
+  if (!counts_) count_all(held_);
+  const std::size_t bytes = own();
+  if (!counts_) held_.clear();
+  return bytes;
 }
 std::size_t Window::let_go() const {
   const Busy busy(busy_);
@@ -191,6 +209,8 @@ void Window::clear() {
   const Busy busy(busy_);
   std::swap(old, calls_);
   held_.clear();
+  most_bytes_ = 0;
+  counts_ = false;
 }
 std::vector<Kept> Window::calls() const {
   const Busy busy(busy_);

@@ -28,6 +28,7 @@ struct Kept {
     std::optional<std::size_t> sum = std::nullopt;
   };
   std::vector<Lent> lent;
+  std::size_t most_bytes = 0;  // that live because of it, if nobody else and no other call holds them
 
   static std::vector<Lent> lent_to(const Call& c);
   void keep(const Call& c, std::vector<Lent>&& its_lent);  // over what was here; memory is used again
@@ -77,7 +78,7 @@ class [[nodiscard]] Aside : Unseen, detail::Restore<&Context::level> {
 class Ring {
  public:
   std::size_t size() const noexcept { return count_; }
-  const Kept& operator[](std::size_t i) const noexcept { return slots_[(first_ + i) & (slots_.size() - 1)]; }
+  const Kept& operator[](std::size_t i) const noexcept { return slots_[(first_ + i) & mask_]; }
   // The place behind the last; push() makes it the last.
   Kept& next();
   void push() noexcept { ++count_; }
@@ -86,7 +87,7 @@ class Ring {
 
  private:
   std::vector<Kept> slots_;  // none, or a power of two
-  std::size_t first_ = 0, count_ = 0;
+  std::size_t first_ = 0, count_ = 0, mask_ = 0;
 };
 
 class Window : public Witness {
@@ -116,12 +117,15 @@ class Window : public Witness {
   std::size_t let_go_first(Gone& to);  // gives the bytes that this frees
   bool too_old(std::int64_t step) const noexcept;
   std::size_t own() const noexcept;
+  void count_all(Holdings& to) const;
   void keep_within_bytes(Gone& to);
 
   TraceOptions options_;
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   std::optional<Busy> for_fork_;
   Ring calls_;
+  std::size_t most_bytes_ = 0;  // of all calls; it is counted exactly from when this goes beyond the limit
+  bool counts_ = false;
   mutable Holdings held_;
   std::size_t look_at_bytes_ = 0, look_at_call_ = 0;  // when it is looked again at who else holds what
   std::size_t kept_ = 0, let_go_ = 0;
