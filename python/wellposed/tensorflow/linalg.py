@@ -14,7 +14,7 @@ import tensorflow as tf
 
 import wellposed as wp
 
-from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, linalg_function, named, probe, quiet_options, through,
+from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, filled, linalg_function, named, probe, quiet_options, through,
                                    verdict_function)
 from .._adapters.session import version_guard
 from ._arrays import as_numpy, elsewhere
@@ -71,10 +71,17 @@ def _run(fn, xs, like=None):
 
     @tf.custom_gradient
     def call(*xs):
-        outs = _eager(fn, xs) if tf.executing_eagerly() else _in_graph(fn, xs, like)
+        back = None
+        if tf.executing_eagerly():
+            values, back = fn.with_pullback([_to_wp(x) for x in xs])
+            outs = [_to_tf(y) for y in values]
+        else:
+            outs = _in_graph(fn, xs, like)
 
         def gradient(*gs):
             gs = [tf.zeros_like(y) if g is None else g for g, y in zip(gs, outs)]
+            if back is not None and tf.executing_eagerly() and not _recorded([*xs, *gs]):  # nobody asks for a second one
+                return [_to_tf(g) for g in filled(back([_to_wp(g) for g in gs]), [_to_wp(x) for x in xs])]
             return _run(fn.vjp(len(xs)), [*xs, *gs], [(x.dtype, x.shape) for x in xs])
         return outs, gradient
     out = call(*xs)
