@@ -135,7 +135,7 @@ def _function(name, diagnosed):
             out = _called_in_graph(name, diagnosed, args, at, kwargs, box)
         value = box["type"](*out) if box["type"] is not None else out[0]
         return (value, box["diagnosis"]) if diagnosed else value
-    return named(call, name, getattr(wp.linalg, name))
+    return named(tf.autograph.experimental.do_not_convert(call), name, getattr(wp.linalg, name))
 
 
 class _TensorFlow(Framework):
@@ -203,7 +203,7 @@ def _through(name, function):
             return _run(fn, [A, *fixed], [(like.dtype, like.shape)])[0]
         gated = [_gate(o) for o in others]
         return _joined(_run(fn, [_gate(A), *fixed], [(like.dtype, like.shape)])[0], f(*parts, *gated))
-    return named(call, name, function)
+    return named(tf.autograph.experimental.do_not_convert(call), name, function)
 
 
 def _apply(name, function):
@@ -211,7 +211,7 @@ def _apply(name, function):
         A = tf.convert_to_tensor(A)
         _refuse_device(name, [A], device)
         return _run(through(name, f, _TensorFlow()), [A], [(A.dtype, A.shape)])[0]
-    return named(call, name, function)
+    return named(tf.autograph.experimental.do_not_convert(call), name, function)
 
 
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.tensorflow.linalg with what can be said of the answer: (value, Diagnosis).")
