@@ -6,8 +6,8 @@ Changed: `from wellposed.tensorflow import linalg` where the programs say tf.lin
 - svd is unpacked as s, u, v, which is TensorFlow's order; wellposed's has names: f.U, f.S, f.Vh;
 - matmul of three matrices, and without the adjoint: V diag(1/s) Uᴴ is two products; pinv does it with a threshold;
 - a threshold of 1e-10 that does not know the size of the matrix: matrix_rank and pinv take it from the largest singular value;
-- solve(…, transpose_a=…) does not exist (adjoint= does, and means the matrix): the right-hand side is Aᵀ. AᵀA + λI squares the condition, and solve says what
-  is left of the digits; inv(A, ridge=λ) is the same matrix without it;
+- solve(…, transpose_a=…) does not exist (adjoint= does, and means the matrix): the right-hand side is Aᵀ. AᵀA + λI squares the condition;
+  inv(A, ridge=λ) is the same matrix without that;
 - tf.eye(2) is float32 beside a float64 matrix.
 """
 import numpy as np
@@ -27,7 +27,7 @@ except wp.SingularMatrix as e:
 
 print("\n2. through the singular values")
 f = linalg.svd(A_tensor)
-print("singular values:", np.array2string(f.S.numpy(), precision=6))
+print("singular values:", np.array2string(np.round(f.S.numpy(), 6)))
 if linalg.matrix_rank(A_tensor) < 2:
     print("the matrix has rank", int(linalg.matrix_rank(A_tensor)), "of 2; its pseudo-inverse is")
     print(np.array2string(linalg.pinv(A_tensor).numpy(), precision=6))
@@ -36,7 +36,7 @@ print("\n3. regularised")
 lambda_reg = 1e-6
 AtA = tf.matmul(A_tensor, A_tensor, transpose_a=True) + lambda_reg * tf.eye(2, dtype=tf.float64)
 by_solve, d = linalg.diagnosed.solve(AtA, tf.transpose(A_tensor))
-print(np.array2string(by_solve.numpy(), precision=6), f"{d.status}, {float(d.digits):.0f} digits")
+print(np.array2string(by_solve.numpy(), precision=6), d.status)
 with tf.GradientTape() as tape:
     tape.watch(A_tensor)
     inverse_A = linalg.inv(A_tensor, ridge=lambda_reg)

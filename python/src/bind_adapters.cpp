@@ -147,6 +147,12 @@ void bind_adapters(nb::module_& m) {
     tell_findings();
   });
   m.def("first_nonfinite", first_nonfinite, nb::arg("x"));
+  // A tensor whose lender writes to it no more, or says so itself: tapes need not sum it up.
+  m.def("unchanging", [](nb::object x) {
+    if (!is_tensor(x.ptr())) type_error("unchanging: needs a tensor.");
+    tensor_of(x.ptr()).node()->borrowed = false;
+    return x;
+  });
   m.def("pass_over", pass_over, nb::arg("folder"));
   m.def("user_line", [] {
     const Spot s = here();

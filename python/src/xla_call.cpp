@@ -107,8 +107,11 @@ DType dtype_of(int code) {
   }
 }
 
+// XLA writes to no buffer of a call while it runs: tapes need not sum them up.
 Tensor shown(const xla::Buffer& b) {
-  return Tensor::borrow(b.data, dtype_of(b.dtype), Dims(b.dims, b.dims + b.rank));
+  Tensor t = Tensor::borrow(b.data, dtype_of(b.dtype), Dims(b.dims, b.dims + b.rank));
+  t.node()->borrowed = false;
+  return t;
 }
 
 // Functions of Python; never destroyed.
@@ -184,7 +187,6 @@ void run_planned(const xla::Frame& f, const Planned& plan) {
   check_count(1, f);
   Tensor into = shown(buffer(f.results, 0));
   if (into.size() == 0) return copy_out(call1(*plan.op, inputs, plan.attrs, Place()), buffer(f.results, 0));
-  into.node()->borrowed = false;  // XLA keeps it for this call alone
   const Tensor y = call_into(*plan.op, inputs, plan.attrs, Place(), &into);
   if (y.node()->data != into.node()->data) copy_out(y, buffer(f.results, 0));
 }

@@ -19,7 +19,7 @@ def array_of(x):
         a = np.asarray(x)
     except Exception:
         return None
-    if a.dtype.kind == "V" and jax.numpy.issubdtype(a.dtype, jax.numpy.floating):
+    if a.dtype.isbuiltin != 1 and jax.numpy.issubdtype(a.dtype, jax.numpy.floating):
         return a.astype(np.float32)
     return a if a.dtype.kind in "biufc" else None
 

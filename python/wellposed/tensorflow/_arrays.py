@@ -19,7 +19,7 @@ def as_numpy(x):
         return None
     if x.dtype.is_floating or x.dtype.is_complex or x.dtype.is_integer or x.dtype.is_bool:
         a = np.asarray(x._numpy() if hasattr(x, "_numpy") else x.numpy())
-        return a.astype(np.float32) if a.dtype.kind == "V" else a
+        return a.astype(np.float32) if a.dtype.isbuiltin != 1 and x.dtype.is_floating else a  # bfloat16, float8
     return None
 
 

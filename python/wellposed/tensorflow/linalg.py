@@ -14,7 +14,7 @@ import tensorflow as tf
 
 import wellposed as wp
 
-from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, linalg_function, named, probe, quiet_options, through,
+from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, filled, linalg_function, named, probe, quiet_options, through,
                                    verdict_function)
 from .._adapters.session import version_guard
 from ._arrays import as_numpy, elsewhere
@@ -71,10 +71,17 @@ def _run(fn, xs, like=None):
 
     @tf.custom_gradient
     def call(*xs):
-        outs = _eager(fn, xs) if tf.executing_eagerly() else _in_graph(fn, xs, like)
+        back = None
+        if tf.executing_eagerly():
+            values, back = fn.with_pullback([_to_wp(x) for x in xs])
+            outs = [_to_tf(y) for y in values]
+        else:
+            outs = _in_graph(fn, xs, like)
 
         def gradient(*gs):
             gs = [tf.zeros_like(y) if g is None else g for g, y in zip(gs, outs)]
+            if back is not None and tf.executing_eagerly() and not _recorded([*xs, *gs]):  # nobody asks for a second one
+                return [_to_tf(g) for g in filled(back([_to_wp(g) for g in gs]), [_to_wp(x) for x in xs])]
             return _run(fn.vjp(len(xs)), [*xs, *gs], [(x.dtype, x.shape) for x in xs])
         return outs, gradient
     out = call(*xs)
@@ -128,7 +135,7 @@ def _function(name, diagnosed):
             out = _called_in_graph(name, diagnosed, args, at, kwargs, box)
         value = box["type"](*out) if box["type"] is not None else out[0]
         return (value, box["diagnosis"]) if diagnosed else value
-    return named(call, name, getattr(wp.linalg, name))
+    return named(tf.autograph.experimental.do_not_convert(call), name, getattr(wp.linalg, name))
 
 
 class _TensorFlow(Framework):
@@ -196,7 +203,7 @@ def _through(name, function):
             return _run(fn, [A, *fixed], [(like.dtype, like.shape)])[0]
         gated = [_gate(o) for o in others]
         return _joined(_run(fn, [_gate(A), *fixed], [(like.dtype, like.shape)])[0], f(*parts, *gated))
-    return named(call, name, function)
+    return named(tf.autograph.experimental.do_not_convert(call), name, function)
 
 
 def _apply(name, function):
@@ -204,7 +211,7 @@ def _apply(name, function):
         A = tf.convert_to_tensor(A)
         _refuse_device(name, [A], device)
         return _run(through(name, f, _TensorFlow()), [A], [(A.dtype, A.shape)])[0]
-    return named(call, name, function)
+    return named(tf.autograph.experimental.do_not_convert(call), name, function)
 
 
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.tensorflow.linalg with what can be said of the answer: (value, Diagnosis).")

@@ -32,17 +32,16 @@ class _Apply(torch.autograd.Function):
     """fn(xs) for an Fn. Its backward is an _Apply again where a graph of it is asked for."""
 
     @staticmethod
-    def forward(fn, box, *xs):
-        if not box.get("record"):
+    def forward(fn, kept, *xs):
+        if not kept["record"]:
             return tuple(_plainly(fn, xs))
-        values, box["pullback"] = fn.with_pullback([to_wp(x) for x in xs])
-        box["values"] = values
-        return tuple(to_torch(y).clone() for y in values)  # the program may write into its results, the pullback needs its own
+        values, kept["pullback"] = fn.with_pullback([to_wp(x) for x in xs])
+        return tuple(to_torch(y) for y in values)
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        fn, box, *xs = inputs
-        ctx.fn, ctx.box, ctx.n = fn, box, len(xs)
+        fn, kept, *xs = inputs
+        ctx.fn, ctx.kept, ctx.n = fn, kept, len(xs)
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*(y for y in output if not (y.dtype.is_floating_point or y.dtype.is_complex)))
         ctx.save_for_backward(*xs)
@@ -54,13 +53,11 @@ class _Apply(torch.autograd.Function):
         if all(g is None for g in gs):
             return (None, None) + (None,) * ctx.n
         whole = [torch.zeros(shape, dtype=dtype) if g is None else g for g, (shape, dtype) in zip(gs, ctx.like)]
-        if torch.is_grad_enabled() or "pullback" not in ctx.box or any(map(_wrapped, whole)):
-            found = _run(ctx.fn.vjp(ctx.n), [*ctx.saved_tensors, *whole])
+        xs = ctx.saved_tensors  # PyTorch refuses here what was written to meanwhile
+        if torch.is_grad_enabled() or "pullback" not in ctx.kept or any(map(_wrapped, whole)):
+            found = _run(ctx.fn.vjp(ctx.n), [*xs, *whole])
         else:
-            if ctx.fn.guard is not None:
-                ctx.fn.guard(ctx.box["values"], [None if g is None else g.resolve_conj().numpy() for g in gs])
-            own = ctx.box["pullback"]([to_wp(g.contiguous()) for g in whole])
-            found = [None if g is None else to_torch(g) for g in own]
+            found = [None if g is None else to_torch(g) for g in ctx.kept["pullback"]([to_wp(g) for g in whole])]
         return (None, None, *found)
 
     @staticmethod
@@ -70,7 +67,7 @@ class _Apply(torch.autograd.Function):
         return tuple(_run(ctx.fn.jvp(ctx.n), [*xs, *whole]))
 
     @staticmethod
-    def vmap(info, in_dims, fn, box, *xs):
+    def vmap(info, in_dims, fn, kept, *xs):
         """The mapped axis becomes the first axis of a batch."""
         moved = [x.unsqueeze(0).expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, in_dims[2:])]
         out = tuple(_run(fn, moved))
@@ -81,12 +78,11 @@ def _plainly(fn, xs):
     return [to_torch(y) for y in fn([to_wp(x) for x in xs])]
 
 
-def _run(fn, xs, box=None):
-    box = {} if box is None else box
-    box["record"] = torch.is_grad_enabled() and any(x.requires_grad for x in xs)
-    if not box["record"] and _transforms() is None and _forward_mode._current_level < 0:
+def _run(fn, xs):
+    kept = {"record": torch.is_grad_enabled() and any(x.requires_grad for x in xs)}
+    if not kept["record"] and _transforms() is None and _forward_mode._current_level < 0:
         return _plainly(fn, xs)  # nobody asks for a derivative
-    return list(_Apply.apply(fn, box, *xs))
+    return list(_Apply.apply(fn, kept, *xs))
 
 
 def _aligned(xs, slots):
@@ -113,7 +109,7 @@ def _function(name, diagnosed):
         box = {}
         fn = linalg_function(name, diagnosed, args, tensors_at, kwargs, box)
         xs = _aligned(xs, args)
-        out = _run(fn, [x.detach() for x in xs] if name in NOT_DIFFERENTIABLE else xs, box)
+        out = _run(fn, [x.detach() for x in xs] if name in NOT_DIFFERENTIABLE else xs)
         if home is not None:
             out = [y.to(home) for y in out]
         value = box["type"](*out) if box["type"] is not None else out[0]

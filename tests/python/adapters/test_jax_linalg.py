@@ -33,7 +33,7 @@ def test_hard_gradient(case, jit):
             return jnp.conj(jax.grad(lambda t: jnp.real(loss(N, t, *rest)))(a))  # JAX's gradient is the conjugate
     run = jax.jit(gradient) if jit else gradient
     if order == 2 and name.endswith("through") and jit:
-        with pytest.raises(wp.GradientError, match="second derivatives"):
+        with pytest.raises(wp.GradientError, match="only first derivatives"):
             run(a)
         return
     if c["expect"] == "undefined" or hard.needs_more_than_cotangents(c):
@@ -116,7 +116,7 @@ def test_ties_are_refused_where_cotangents_do_not_tell():
     at_a_tie = jax.jacrev(jax.jacrev(lambda a: linalg.through_svd(a, lambda u, s, vh: (s**2).sum())))(2 * jnp.eye(2))  # of ‖A‖²
     assert jnp.allclose(at_a_tie.reshape(4, 4), 2 * jnp.eye(4), atol=1e-9)
     with pytest.raises(wp.GradientError, match="only first derivatives"):
-        jax.hessian(lambda a: linalg.through_svd(a, lambda u, s, vh, w: w * (s**2).sum(), 1.0))(2 * jnp.eye(2))
+        jax.jacrev(jax.jacrev(lambda a: linalg.through_svd(a, lambda u, s, vh, w: w * (s**2).sum(), jnp.ones(()))))(2 * jnp.eye(2))
     with pytest.raises(wp.ArgumentError, match="Hand it over"):
         jax.grad(lambda w: linalg.through_svd(jnp.eye(2), lambda u, s, vh: w * (s**2).sum()))(1.0)
 
