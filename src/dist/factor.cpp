@@ -11,6 +11,7 @@
 #include "dist/products.hpp"
 #include "dist/rules.hpp"
 #include "dist/scalapack.hpp"
+#include "dist/scalapack_calls.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
@@ -132,25 +133,24 @@ Matrix cholesky_cotangent(const Matrix& l, const Matrix& g, const Uplo& uplo, co
 
 HermitianPart hermitian_part(const Matrix& a, const std::optional<std::string>& uplo) {
   HermitianPart out;
-  out.matrix = copy_of(a);
   if (uplo && *uplo != "lower" && *uplo != "upper")
     refuse<ArgumentError>("WP-ARG-001", say("attribute uplo must be one of 'lower', 'upper'; got '", *uplo, "'."));
   linalg::with_float(a.dtype(), [&]<class T>(T) {
     using R = typename kernels::RealOf<T>::type;
-    Matrix turned = make_like(a);
-    scalapack::transpose<T>(true, local<T>(a), local<T>(turned));
-    const Local<T> t = local<T>(turned), m = local<T>(out.matrix);
+    out.matrix = make_like(a);
+    const Local<T> given = local<T>(a), m = local<T>(out.matrix);
+    scalapack::transpose<T>(true, given, m);
     double apart = 0, largest = 0;
-    m.each([&](std::int64_t i, std::int64_t j, T& v) {
-      const T other = t.at(m.row.local(i), m.column.local(j));
+    m.each([&](std::int64_t i, std::int64_t j, T& other) {  // Aᴴ becomes the part
+      const T v = given.data[&other - m.data];
       largest = std::max(largest, size_of_number(v));
-      if (i == j)
-        v = T(std::real(v));
-      else if (uplo)
-        v = (*uplo == "lower") == (i > j) ? v : other;
-      else if (v != other) {
+      if (i == j) {
+        other = T(std::real(v));
+      } else if (uplo) {
+        if ((*uplo == "lower") == (i > j)) other = v;
+      } else if (v != other) {
         apart = std::max(apart, size_of_number(v - other) / 2);
-        v = v * R(0.5) + other * R(0.5);
+        other = v * R(0.5) + other * R(0.5);
       }
     });
     apart = reduced(apart, MPI_MAX);
@@ -299,6 +299,7 @@ Diagnosed<LuResult> lu(const Matrix& a, const LuOptions& o, Where where) {
     const Matrix f = copy_of(a);
     std::vector<int> pivots;
     scalapack::getrf<T>(local<T>(f), pivots);
+    PB_freebuf_();  // what PBLAS keeps for later would stand beside A, L and U
     out.L = corner<T>(f, m, k);
     out.U = corner<T>(f, k, n, true);
     keep_triangle<T>(out.L, false, true);
@@ -343,6 +344,7 @@ Diagnosed<QrResult> qr(const Matrix& a, const QrOptions& o, Where where) {
     Matrix f = copy_of(a);
     std::vector<T> tau;
     if (std::min(a.rows(), a.columns()) > 0) scalapack::geqrf<T>(local<T>(f), tau);
+    PB_freebuf_();
     out.R = corner<T>(f, k, a.columns());
     keep_triangle<T>(out.R, true);
     out.Q = columns_of_q<T>(f, tau, k, true);

@@ -1,9 +1,12 @@
 // The Fortran and C symbols of ScaLAPACK. Arguments in ScaLAPACK's order; hidden lengths of Fortran's texts are last.
 #pragma once
+#include <mpi.h>
+
 #include <complex>
 #include <cstddef>
 
 extern "C" {
+void PB_freebuf_();  // lets go of the workspace that PBLAS keeps
 void Cblacs_get(int context, int what, int* value);
 void Cblacs_gridinit(int* context, const char* order, int rows, int columns);
 int Csys2blacs_handle(MPI_Comm comm);
