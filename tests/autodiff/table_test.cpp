@@ -205,7 +205,8 @@ TEST_P(Fused, LoopsGiveWhatTheRuleGives) {
     if (!is_floating(x.dtype()) || is_complex(x.dtype()) || x.size() == 0) continue;
     const table::Outcome made = table::run(op, s.in, s.attrs);
     ASSERT_TRUE(made.ok());
-    const Fact facts[] = {{x.shape(), x.dtype()}, {made.out[0].shape(), made.out[0].dtype()}};
+    const Fact of_x{x.shape(), x.dtype()}, of_y{made.out[0].shape(), made.out[0].dtype()};
+    const Fact* const facts[] = {&of_x, &of_y};
     const Saved saved{op, s.attrs, s.in, made.out, {}, facts, {}};
     const Tensor g = astype(cos(arange(x.size())) + 1.5, x.dtype());
     const bool wanted[] = {true};
