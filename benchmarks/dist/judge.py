@@ -60,12 +60,13 @@ def memory():
     n = 600 if options.quick else 2000
     print(f"\nPeak memory of a rank in shares of A, A included, n = {n}, 2 ranks")
     rows = []
-    for case, bound in (("solve", SHARES), ("inv", SHARES), ("lu", SHARES), ("cholesky", SHARES), ("qr", SHARES), ("lstsq", SHARES),
-                        ("svd", None), ("eigh", None), ("pinv", None)):  # the last three: A, what p?gesvd and p?syevd overwrite, their vectors and workspace
+    # A and the two factors of lu and qr are three matrices before any panel; svd, eigh and pinv hold A, what ScaLAPACK overwrites, vectors and workspace.
+    for case, bound in (("solve", SHARES), ("inv", SHARES), ("cholesky", SHARES), ("lstsq", SHARES), ("lu", None), ("qr", None), ("svd", None),
+                        ("eigh", None), ("pinv", None)):
         r = run(case, n, 2, 0)
         r["bound"], r["kept"] = bound, bound is None or keep(round(r["memory"], 1), bound, f"memory of {case}")
         rows.append(r)
-        print(f"  {case:8} {r['memory']:.2f}" + (f" of at most {bound:.1f}" if bound else "   (ScaLAPACK's routine needs as much)"))
+        print(f"  {case:8} {r['memory']:.2f}" + (f" of at most {bound:.1f}" if bound else "   (what it returns and ScaLAPACK's workspace are as much)"))
     return rows
 
 
