@@ -18,7 +18,8 @@ std::shared_ptr<const Examined> rank_on(int number, const std::string& host, con
 
 TEST(Ranks, OfOtherMachinesAreNotCalledDead) {
   const Surroundings elsewhere{}, gone{.same_boot = true};
-  const auto ranks = ranks_of({rank_on(0, "node01", gone), rank_on(1, "node02", elsewhere)});
+  const std::vector both{rank_on(0, "node01", gone), rank_on(1, "node02", elsewhere)};
+  const auto ranks = ranks_of(both);
   ASSERT_EQ(ranks.size(), 2U);
   EXPECT_TRUE(ranks[0].dead);
   EXPECT_FALSE(ranks[1].dead);
