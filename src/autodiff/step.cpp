@@ -73,8 +73,8 @@ const Fact* Steps::fact_of(const Tensor& t) {
 Step& Steps::add(const Call& c) {
   const std::size_t in = c.in.size(), out = c.out.size(), residuals = c.aside ? c.aside->residuals.size() : 0,
                     attrs = c.attrs.size(), tensors = in + out + residuals;
-  std::byte* at = take(sizeof(Step) + (in + out) * (sizeof(const Fact*) + sizeof(std::int32_t)) + tensors * sizeof(Tensor) +
-                       attrs * sizeof(Attr));
+  std::byte* at = take(sizeof(Step) + (in + out) * (sizeof(const Fact*) + sizeof(std::int32_t)) +
+                       tensors * sizeof(Tensor) + attrs * sizeof(Attr));
   Step* const s = construct<Step>(at, 1);
   s->op = &c.op;
   s->place = c.place();

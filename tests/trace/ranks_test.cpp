@@ -25,7 +25,7 @@ TEST(Ranks, OfOtherMachinesAreNotCalledDead) {
   EXPECT_FALSE(ranks[1].dead);
   const std::string text = ranks_text(ranks);
   EXPECT_NE(text.find("rank 1  unknown, on node02, in no call yet"), std::string::npos) << text;
-  EXPECT_NE(text.find("1200 messages of 3 MiB, 5e+09 operations"), std::string::npos) << text;
+  EXPECT_NE(text.find("1200 messages of 3.0 MiB, 5e+09 operations"), std::string::npos) << text;
   EXPECT_NE(first_to_stop(ranks).find("Rank 0 stopped first"), std::string::npos);
   EXPECT_EQ(first_to_stop(ranks_of({rank_on(0, "node01", elsewhere), rank_on(1, "node02", elsewhere)})), "");
 }
