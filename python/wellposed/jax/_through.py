@@ -17,11 +17,15 @@ from ._call import Following, call_p
 _compiling, = version_guard("jax", jax.__version__, "0.8", ["jax._src.core:unsafe_am_i_under_a_jit"])
 
 
+def _captured():
+    return wp.ArgumentError("through_svd, through_eigh: f uses a value that is followed by a transformation of JAX and is not among its arguments. Hand it over: "
+                            "through_svd(A, f, w), with f(…, w).")
+
+
 class _Jax(Framework):
     def to_wp(self, x):
         if isinstance(x, jax.core.Tracer):
-            raise wp.ArgumentError("through_svd, through_eigh: f uses a value that is followed by a transformation of JAX and is not among its arguments. Hand it "
-                                   "over: through_svd(A, f, w), with f(…, w).")
+            raise _captured()
         return wp.asarray(np.asarray(x))
 
     def from_wp(self, x):
@@ -37,7 +41,12 @@ class _Jax(Framework):
 
 def _outside(name, a, f, like):
     """Outside of compiled programs: like is (shape, dtype) of the result."""
-    return call_p.bind(a, program=Following(name, through_wp(name, f, _Jax()), (tuple(like.shape), str(like.dtype))))[0]
+    def follow(*parts):
+        try:
+            return f(*parts)
+        except jax.errors.UnexpectedTracerError as error:
+            raise _captured() from error
+    return call_p.bind(a, program=Following(name, through_wp(name, follow, _Jax()), (tuple(like.shape), str(like.dtype))))[0]
 
 
 def _skew(z):
