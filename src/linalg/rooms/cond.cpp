@@ -57,7 +57,7 @@ void forward_cond(Call& c) {
   const Tensor& x = c.in[0];
   const Sizes s(x);
   const DType work = working_dtype(c.key, s.longest);
-  auto state = new_state(c, batch_of(x));
+  auto state = new_state(c, batch_of(x), names_of(c, 1));
   const Tensor a = brought(x, work);
   Result out(c.out[0], real_of(work));
   with_float(work, [&]<class T>(T) {
@@ -83,7 +83,8 @@ void forward_rank(Call& c) {
   const Sizes s(x);
   const DType work = working_dtype(c.key, s.longest);
   const Cutoff cutoff = cutoff_of(c, 0, c.key, s.longest);
-  auto state = new_state(c, batch_of(x));
+  auto state = new_state(c, batch_of(x), names_of(c, 3));
+  state->cutoff = {cutoff.rtol, cutoff.atol};
   const Tensor a = brought(x, work);
   auto* const to = reinterpret_cast<std::int64_t*>(c.out[0].node()->data);
   with_float(work, [&]<class T>(T) {
@@ -131,7 +132,7 @@ std::vector<Sample> samples(const Op& op, bool rank) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
-    std::vector<Attr> attrs{if_ill};
+    std::vector<Attr> attrs{if_ill, Attr()};
     if (rank) attrs.insert(attrs.begin(), {rtol, Attr(atol)});
     out.push_back({{sample_tensor(d, shape, v)}, attrs, covers});
   };
@@ -164,7 +165,7 @@ const Op op_linalg_cond = measure({
     .name = "cond",
     .doc = "The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly "
            "zero.",
-    .attrs = {policy_attr()},
+    .attrs = {policy_attr(), names_attr()},
     .infer = infer_cond,
     .forward = forward_cond,
     .vjp = vjp,
@@ -178,7 +179,7 @@ const Op op_linalg_matrix_rank = measure({
     .doc = "How many singular values of each matrix are above rtol times the largest and above atol; -1 where a "
            "matrix has none "
            "(if_ill = nan).",
-    .attrs = {rtol_attr(), atol_attr(), policy_attr()},
+    .attrs = {rtol_attr(), atol_attr(), policy_attr(), names_attr()},
     .infer = infer_rank,
     .forward = forward_rank,
     .no_derivative = "a rank is an integer: it changes by jumps only.",
