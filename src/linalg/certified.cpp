@@ -15,7 +15,7 @@ namespace {
 
 // An approximate inverse of S in double.
 template <class T>
-std::optional<kernels::Buffer<kernels::Wide<T>>> inverse_of(std::int64_t n, kernels::View<T> s) {
+std::optional<std::vector<kernels::Wide<T>>> inverse_of(std::int64_t n, kernels::View<T> s) {
   using Wide = kernels::Wide<T>;
   std::vector<Wide> wide;
   for (std::int64_t i = 0; i < n; ++i)
@@ -23,7 +23,7 @@ std::optional<kernels::Buffer<kernels::Wide<T>>> inverse_of(std::int64_t n, kern
   const Options plain;
   const System<Wide> system(n, {wide.data(), n, 1}, plain);
   if (!system.usable()) return std::nullopt;
-  kernels::Buffer<Wide> r(std::max<std::int64_t>(n * n, 1));
+  std::vector<Wide> r(static_cast<std::size_t>(std::max<std::int64_t>(n * n, 1)));
   system.inverse(r.data(), n);
   return r;
 }
