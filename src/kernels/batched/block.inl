@@ -92,20 +92,21 @@ WP_PACK M in_range(V size) {
   return size <= static_cast<double>(std::numeric_limits<T>::max());
 }
 
-// Sizes from which on no digit of an answer in T is lost among the denormals; of double with room for what a residual
-// in twice the precision has below it.
+// Sizes from which on no digit of an answer in T is lost among the denormals; of one that is computed unscaled, with
+// room for what a residual in twice the precision has below it.
 template <class T>
-inline constexpr double kLeastAnswer = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-900;
-// Where every column of X has an element as large, or is 0 because its right-hand side is.
+inline constexpr double kLeastAnswer = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-1020;
 template <class T>
-WP_PACK M large_enough(int rows, int columns, const V* x, int right_rows, const V* b) {
+inline constexpr double kLeastUnscaled = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-900;
+// Where every column of X has an element of that size, or is 0 because its right-hand side is.
+WP_PACK M large_enough(double least, int rows, int columns, const V* x, int right_rows, const V* b) {
   M good = ~M{};
   for (int c = 0; c < columns; ++c) {
     V size = V{}, right = V{};
     for (int i = 0; i < rows; ++i) size = larger(magnitude(x[i * columns + c]), size);
-    if (!any(size < kLeastAnswer<T>)) continue;
+    if (!any(size < least)) continue;
     for (int i = 0; i < right_rows; ++i) right = larger(magnitude(b[i * columns + c]), right);
-    good &= (size >= kLeastAnswer<T>) | (right == 0.0);
+    good &= (size >= least) | (right == 0.0);
   }
   return good;
 }

@@ -195,7 +195,7 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
       load<T>(n, columns, b, first, have, r.b);
       V rcond, all;
       M good = solve_lanes(size, columns, r, refined, rcond, all);
-      good &= in_range<T>(all) & large_enough<T>(n, columns, r.x, n, r.b);
+      good &= in_range<T>(all) & large_enough(kLeastUnscaled<T>, n, columns, r.x, n, r.b);
       store<T>(n * columns, r.x, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);
       mark(good, first, have, marks.redo);

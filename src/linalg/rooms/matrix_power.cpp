@@ -20,15 +20,16 @@ void infer(Call& c) {
   infer_square(c);
 }
 
-// value · 2^exponent: powers leave the range of floats long before the matrix does.
+// value · 2^exponent: powers leave the range of floats long before the matrix does. error: at least ‖δ value‖_F.
 template <class T>
 struct Scaled {
   Dense<T> value;
-  double exponent = 0;
+  double exponent = 0, error = 0;
   void normalise() {
     const int e = scaling_exponent(value);
     value.shift(e);
     exponent -= e;
+    error = std::ldexp(error, e);
   }
   Dense<T> plain() {
     value.shift(static_cast<int>(std::clamp(exponent, -5000.0, 5000.0)));
@@ -36,12 +37,16 @@ struct Scaled {
   }
 };
 
-// a^k by repeated squaring, k ≥ 0. `scale`: every product is brought near 1.
+// a^k by repeated squaring, k ≥ 0. `scale`: every product is brought near 1. Errors add up as products do:
+// ‖δ(x y)‖ ≤ ‖δx‖‖y‖ + ‖x‖‖δy‖ + ‖δx‖‖δy‖ + n·u‖x‖‖y‖ (Frobenius).
 template <class T>
 Scaled<T> whole_power(Scaled<T> a, std::uint64_t k, bool scale) {
   Scaled<T> out{Dense<T>::identity(a.value.n), 0};
+  const double rounding = static_cast<double>(a.value.n) * Dense<T>::u;
   const auto product = [&](const Scaled<T>& x, const Scaled<T>& y) {
     Scaled<T> z{x.value * y.value, x.exponent + y.exponent};
+    const double left = x.value.frobenius(), right = y.value.frobenius();
+    z.error = x.error * right + left * y.error + x.error * y.error + rounding * left * right;
     if (scale) z.normalise();
     return z;
   };
@@ -55,15 +60,32 @@ Scaled<T> whole_power(Scaled<T> a, std::uint64_t k, bool scale) {
   return out;
 }
 
-// Without scaling where all products stay in range: elements far below the largest are then kept.
+// How good a whole power is; one that is 0 is exactly that.
 template <class T>
-Dense<T> whole_power(const Dense<T>& a, std::uint64_t k) {
+void judge(const Scaled<T>& a, Verdict& v) {
+  const double most = a.value.largest();
+  v.nonzero = most > 0;
+  v.forward_error = std::max(most > 0 ? std::min(1.0, a.error / most) : 0, Dense<T>::u);
+  v.digits = digits_of(v.forward_error, Dense<T>::u);
+  if (v.status > Status::ill_conditioned) return;
+  v.status = std::min(status_of(v.digits, -1, Dense<T>::u), Status::ill_conditioned);
+  if (v.status == Status::ok) return;
+  v.reason = say("has a power in which products cancel: ",
+                 v.digits >= 1 ? say("about ", std::lround(std::floor(v.digits))) : std::string("no"),
+                 " digits of it can be vouched for.");
+}
+
+// Without scaling where all products stay in range: elements far below the largest are then kept. The error of a is
+// relative to its largest element.
+template <class T>
+Dense<T> whole_power(const Dense<T>& a, std::uint64_t k, double error, Verdict& v) {
+  Scaled<T> scaled{a, 0, error * static_cast<double>(a.n) * a.largest()};
+  scaled.normalise();
+  scaled = whole_power(scaled, k, true);
+  judge(scaled, v);
   Dense<T> out = whole_power(Scaled<T>{a, 0}, k, false).plain();
   const double most = out.largest(), least = std::numeric_limits<typename Dense<T>::Real>::min() / Dense<T>::u;
-  if (most >= least && most < HUGE_VAL && out.finite()) return out;
-  Scaled<T> scaled{a, 0};
-  scaled.normalise();
-  return whole_power(scaled, k, true).plain();
+  return most >= least && most < HUGE_VAL && out.finite() ? out : scaled.plain();
 }
 
 struct Power {
@@ -125,7 +147,8 @@ void power(Job<T>& job, double p) {
     return fractional_power(job, std::move(a), p);
   }
   const Dense<T> base = p < 0 ? inverse_of(job.matrix(), job.verdict) : job.matrix();
-  job.put(whole_power(base, static_cast<std::uint64_t>(std::fabs(p))));
+  const double error = p < 0 && job.verdict.forward_error < 1 ? job.verdict.forward_error : 0;
+  job.put(whole_power(base, static_cast<std::uint64_t>(std::fabs(p)), error, job.verdict));
 }
 
 void forward(Call& c) {
