@@ -39,12 +39,12 @@ void AttributeOptions::declare(CLI::App& app, const Op& op, std::initializer_lis
   for (const AttrSpec& spec : op.attrs) {
     const bool skipped = std::find(others.begin(), others.end(), spec.name) != others.end();
     if (skipped || spec.name == "names" || find(spec.name)) continue;
-    Told& told = told_.emplace_back(Told{&spec, {}, std::nullopt});
+    Told& told = told_.emplace_back(Told{&spec, {}});
     const std::string option = option_name(spec.name);
     std::string doc(spec.doc);
     if (spec.type == AttrType::boolean) {
       const bool plain = spec.fallback && !spec.fallback.flag();  // there is nothing to switch off
-      app.add_flag(plain ? option : say(option, ",!--no-", option.substr(2)), told.flag, doc);
+      told.option = app.add_flag(plain ? option : say(option, ",!--no-", option.substr(2)), told.flag, doc);
       continue;
     }
     if (!spec.choices.empty()) {
@@ -53,8 +53,13 @@ void AttributeOptions::declare(CLI::App& app, const Op& op, std::initializer_lis
       doc += say(" (", spec.type == AttrType::setting ? "a number, " : "", all,
                  spec.fallback ? say("; ", spec.fallback.show()) : std::string(), ")");
     }
-    app.add_option(option, told.text, doc)->check([&spec](const std::string& text) { return objection(spec, text); });
+    told.option = app.add_option(option, told.text, doc);
+    told.option->check([&spec](const std::string& text) { return objection(spec, text); });
   }
+}
+
+bool AttributeOptions::given(const Told& told) {
+  return told.option->count() > 0;
 }
 
 const AttributeOptions::Told* AttributeOptions::find(std::string_view name) const {
@@ -63,7 +68,7 @@ const AttributeOptions::Told* AttributeOptions::find(std::string_view name) cons
 }
 
 Attr AttributeOptions::attr_of(const AttrSpec& spec, const Told& told) {
-  if (spec.type == AttrType::boolean) return told.flag ? Attr(*told.flag) : spec.fallback;
+  if (spec.type == AttrType::boolean) return given(told) ? Attr(told.flag) : spec.fallback;
   if (told.text.empty()) return spec.fallback;
   switch (spec.type) {
     case AttrType::real: return Attr(std::strtod(told.text.c_str(), nullptr));
@@ -91,7 +96,7 @@ std::vector<std::string> AttributeOptions::foreign(const Op& op) const {
   for (const Told& t : told_) {
     const bool has =
         std::any_of(op.attrs.begin(), op.attrs.end(), [&](const AttrSpec& s) { return s.name == t.spec->name; });
-    if (!has && (t.flag || !t.text.empty())) out.push_back(option_name(t.spec->name));
+    if (!has && given(t)) out.push_back(option_name(t.spec->name));
   }
   return out;
 }

@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace wp::cli {
 
@@ -35,10 +36,12 @@ class AttributeOptions {
  private:
   struct Told {
     const AttrSpec* spec;
-    std::string text;          // empty: not told
-    std::optional<bool> flag;  // of a boolean
+    std::string text;               // empty: not told
+    bool flag = false;              // of a boolean
+    CLI::Option* option = nullptr;  // whether that was told
   };
   const Told* find(std::string_view name) const;
+  static bool given(const Told& told);
   static Attr attr_of(const AttrSpec& spec, const Told& told);
 
   std::deque<Told> told_;  // options refer to its elements

@@ -8,6 +8,7 @@
 #include "kernels/numbers.hpp"
 #include "kernels/residual.hpp"
 #include "linalg/augmented.hpp"
+#include "linalg/bounds.hpp"
 #include "linalg/explain.hpp"
 #include "linalg/filters.hpp"
 #include "linalg/judgement.hpp"
@@ -71,7 +72,7 @@ double tikhonov_solution(std::int64_t m, std::int64_t n, std::int64_t k, kernels
   if (sigma.empty() || sigma[0] == 0 || k == 0) return u;
   std::vector<T> rest(static_cast<std::size_t>(m * k));
   kernels::residual<T>(m, n, k, a, x, {nullptr, 1, 1}, b, rest.data(), nullptr);
-  const double epsilon = 4 * std::sqrt(static_cast<double>(std::max(m, n))) * u;
+  const double epsilon = growth_of_errors(std::max(m, n)) * u;
   const auto error_by = [&](const Movement& moves) {
     Long worst = u;
     for (std::int64_t j = 0; j < k; ++j) {

@@ -429,9 +429,9 @@ TEST(Iterations, FindAWeakDirectionThatTheRightHandSideHardlyHas) {
 }
 
 TEST(Iterations, WarnOfFewDigitsAndNotOfAToleranceThatWasAskedFor) {
-  const Tensor a{{1.0, 1.0}, {1.0, 1.0 + 1e-11}}, b{1.0, 2.0}, good{{4.0, 1.0}, {1.0, 3.0}};
+  const Tensor a{{1.0, 0.0}, {0.0, 1e-12}}, b{1.0, 1e-12}, good{{4.0, 1.0}, {1.0, 3.0}};
   const wp::tests::Listening found;
-  la::gmres(a, b);
+  la::cg(a, b);
   ASSERT_EQ(found.told.size(), 1u);
   EXPECT_EQ(found.told[0].code, "WP-LIN-003");
   const la::IterativeResult fine = la::cg(good, b), rough = la::cg(good, b, {.rtol = 1e-3});

@@ -107,7 +107,7 @@ def test_html_is_one_page_that_loads_nothing(cli, folder):
 
 @pytest.mark.parametrize("arguments, code, words", [
     (["inv", "nan.npy"], 1, "not finite"), (["inv", "wide.npy"], 3, "square"), (["inv", "nowhere.npy"], 3, "nowhere.npy"),
-    (["solve", "good.npy"], 2, "b"), (["solve", "good.npy", "wide.npy", "--ridge", "-1"], 3, "ridge"),
+    (["solve", "good.npy"], 2, "b"), (["solve", "good.npy", "wide.npy", "--ridge", "-1"], 2, "ridge"),
     (["inv", "good.npy", "--if-ill", "loud"], 2, "if-ill")])
 def test_bad_input_is_answered_with_words(cli, folder, arguments, code, words):
     done = cli(*[str(folder / a) if a.endswith(".npy") else a for a in arguments])
@@ -160,6 +160,9 @@ def test_options_reach_the_op(cli, folder):
     assert diagnosis("lstsq", "good.npy", "b.npy", "--certify")["diagnosis"]["members"][0]["certified"] is True
     rank = diagnosis("rank", "good.npy", "--rtol", "0.9")
     assert rank["value"] == 1 and rank["diagnosis"]["members"][0]["rank_threshold"] == pytest.approx(0.9 * np.linalg.norm([[4, 1], [2, 3]], 2))
+    assert diagnosis("solve", "good.npy", "b.npy")["diagnosis"] == diagnosis("solve", "good.npy", "b.npy", "--accuracy", "normal")["diagnosis"]
+    fresh = diagnosis("solve", "good.npy", "b.npy", "--refine")["diagnosis"]["members"][0]["backward_error"]
+    assert fresh is not None and diagnosis("solve", "good.npy", "b.npy", "--no-refine")["diagnosis"]["members"][0]["backward_error"] is None
     assert "--certify is for square matrices" in cli("diagnose", str(folder / "wide.npy"), "--certify").stderr
 
 
