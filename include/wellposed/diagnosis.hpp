@@ -14,8 +14,8 @@ namespace linalg {
 
 // By the decimal digits of the answer that can be vouched for: ok (at least 6 in f64, 3 in f32, or min_digits),
 // ill_conditioned (fewer, but at least 1), singular (less than 1). overflow: the answer is known, but beyond the
-// range of its dtype (Inf stands for it). undefined: the function has no value there, or none in this dtype (the
-// square root of a real matrix with a negative eigenvalue).
+// range of its dtype (Inf stands for it), or below it (0, or numbers of few digits). undefined: the function has no
+// value there, or none in this dtype (the square root of a real matrix with a negative eigenvalue).
 enum class Status : std::uint8_t {
   ok,
   ill_conditioned,
@@ -38,12 +38,14 @@ struct Cluster {
 struct Member {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Status status = Status::ok;
-  bool exactly_singular = false;  // proved: the determinant of the matrix as given is zero
-  double rcond = unknown;         // 1/(‖A‖₁‖A⁻¹‖₁) after equilibration; estimated from the factors
-  double cond = unknown;          // σ₁/σₙ of the matrix as given
-  std::int64_t rank = -1;         // singular values above max(m, n)·eps·σ₁
-  double rank_gap = unknown;      // σ_rank/σ_rank+1: how clear the rank is
-  std::string structure, method;  // "symmetric", "Cholesky"
+  bool exactly_singular = false;    // proved: the determinant of the matrix as given is zero
+  double rcond = unknown;           // 1/(‖A‖₁‖A⁻¹‖₁) after equilibration; estimated from the factors
+  double cond = unknown;            // σ₁/σₙ of the matrix as given
+  std::int64_t rank = -1;           // singular values above rank_threshold
+  double rank_threshold = unknown;  // what counts as zero: max(m, n)·eps·σ₁, or by rtol and atol
+  double rank_gap = unknown;        // σ_rank/σ_rank+1: how clear the rank is
+  std::string rank_doubt;           // why another rank is as plausible; empty: it is not
+  std::string structure, method;    // "symmetric", "Cholesky"
   double digits = unknown;
   double forward_error = unknown, backward_error = unknown;  // of the answer, relative to its largest element
   bool certified = false;                                    // forward_error is a proved bound
@@ -82,6 +84,8 @@ class Diagnosis {
   Tensor rcond() const;
   Tensor cond() const;
   Tensor rank() const;
+  Tensor rank_threshold() const;
+  Tensor rank_gap() const;
   Tensor digits() const;
   Tensor forward_error() const;
   Tensor backward_error() const;

@@ -34,14 +34,15 @@ struct LsmrOptions : IterativeOptions {
 
 struct IterativeResult {
   Tensor x;
-  Status status = Status::ok;     // ok, not_converged, not_spd (cg), nonfinite_input
+  Status status = Status::ok;     // ok, ill_conditioned, not_converged, not_spd (cg), nonfinite_input
   std::int64_t iterations = 0;    // products with A on the way to x, but for those that check it
   std::vector<double> residuals;  // ‖r‖ as the iteration knows it, after 0, 1, 2, … iterations
   double residual = 0;            // ‖b − A x‖ of the x that is returned, computed anew
   double normal_residual = std::numeric_limits<double>::quiet_NaN();  // lsmr: ‖Aᴴ(b − A x) − damp² x‖, anew
   double target = 0;                                                  // what ‖b − A x‖ had to reach
-  double condition = std::numeric_limits<double>::quiet_NaN();        // of A (cg: of M A), estimated from below
+  double condition = std::numeric_limits<double>::quiet_NaN();        // of A, estimated from below
   double forward_error = std::numeric_limits<double>::quiet_NaN();    // ‖x − A⁻¹b‖/‖x‖, estimated
+  double digits = std::numeric_limits<double>::quiet_NaN();           // of x, by that estimate
   std::string message;                                                // the verdict in a sentence
 };
 

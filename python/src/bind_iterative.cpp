@@ -151,6 +151,7 @@ void bind_iterative(nb::module_& m) {
       .def_ro("target", &R::target)
       .def_ro("condition", &R::condition)
       .def_ro("forward_error", &R::forward_error)
+      .def_ro("digits", &R::digits)
       .def_ro("message", &R::message)
       .def("__repr__", [](const R& r) { return "<" + std::string(linalg::name(r.status)) + ": " + r.message + ">"; });
 #define WP_COMMON                                                                                                \

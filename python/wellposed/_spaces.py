@@ -92,7 +92,7 @@ def _repr_html(self):
     return f"<div><pre>{escape(repr(self))}</pre>{picture}</div>"
 
 
-for _name in ("rank_gap", "null_vector", "dependent", "dependent_columns", "clusters", "value_error", "vector_error",
+for _name in ("rank_threshold", "rank_gap", "rank_doubt", "null_vector", "dependent", "dependent_columns", "clusters", "value_error", "vector_error",
               "eigenvalue_condition", "freedom", "message"):
     setattr(Diagnosis, _name, _of_members(_name))
 for _name in ("status", "structure", "method"):

@@ -29,7 +29,8 @@ double wedin(double u, double rcond, double most, double size, double rest) {
   return size == 0 ? u : std::min(1.0, u * condition * (2 + (condition + 1) * (rest / most) / size));
 }
 
-// Whether Aᴴb = 0 exactly for a column b of B, so that x = 0: [I b; Aᴴ 0] has rank m then, and only then.
+}  // namespace
+
 template <class T>
 bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::View<T> b, std::int64_t column) {
   constexpr std::int64_t kExact = 300;
@@ -45,8 +46,6 @@ bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
   }
   return kernels::exact_rank<T>(m + n, m + 1, {bordered.data(), m + 1, 1}) == m;
 }
-
-}  // namespace
 
 // p: m × k, q: n × k, row-major.
 template <class T>
@@ -280,6 +279,7 @@ Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels:
 }
 
 #define WP_INSTANTIATE(T)                                                                                          \
+  template bool fits_nothing(std::int64_t, std::int64_t, kernels::View<T>, kernels::View<T>, std::int64_t);        \
   template class Augmented<T>;                                                                                     \
   template Minimised least_squares(std::int64_t, std::int64_t, std::int64_t, kernels::View<T>, const Spectral<T>&, \
                                    double, kernels::View<T>, kernels::MutableView<T>);

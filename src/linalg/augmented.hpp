@@ -40,6 +40,11 @@ class Augmented {
   std::vector<double> sigma_;
 };
 
+// Whether Aᴴb = 0 exactly for a column b of B, so that x = 0: [I b; Aᴴ 0] has rank m then, and only then. False for
+// more than 300 rows or columns, where nobody looks.
+template <class T>
+bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::View<T> b, std::int64_t column);
+
 struct Minimised {
   std::int64_t kept = 0;  // singular values above the threshold
   double rcond = 1;       // the least of them over the largest

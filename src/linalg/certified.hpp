@@ -12,4 +12,10 @@ template <class T>
 std::optional<double> certified_error(std::int64_t n, std::int64_t k, kernels::View<T> a, kernels::View<T> b,
                                       kernels::View<T> x);
 
+// The same for the X that minimises ‖A X − B‖² + λ‖X‖², A m × n; with λ = 0 of an A of full rank, the shortest X of a
+// wide one: by a system of m + n rows, which is singular if A has not. `least`: about its least singular value.
+template <class T>
+std::optional<double> certified_least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels::View<T> a,
+                                              kernels::View<T> b, kernels::View<T> x, double ridge, double least);
+
 }  // namespace wp::linalg

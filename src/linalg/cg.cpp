@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "linalg/krylov.hpp"
+#include "linalg/krylov_judge.hpp"
 #include "wellposed/context.hpp"
 
 namespace wp::linalg {
@@ -143,11 +143,12 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b) {
     if (claimed) k.disagree();
     break;
   }
+  ValueRange seen;
   if (const auto [low, high] = cg.ritz(); low > 0 && low <= high) {
     k.out.condition = high / low;
-    const double size = norm(k.x);
-    if (!p.options.preconditioner && size > 0) k.out.forward_error = k.out.residual / low / size;
+    if (!p.options.preconditioner) seen.take(low, high);
   }
+  Judge<T>(k, 0, false)(seen, r, 0);
   return k.finish(k.out.status == Status::not_spd
                       ? "Use gmres, or lsmr."
                       : "Give a preconditioner, more iterations, or a tolerance that the condition allows.");

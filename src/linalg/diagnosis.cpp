@@ -87,7 +87,9 @@ nlohmann::ordered_json member_json(const Member& m) {
           {"rcond", number(m.rcond)},
           {"cond", number(m.cond)},
           {"rank", m.rank},
+          {"rank_threshold", number(m.rank_threshold)},
           {"rank_gap", number(m.rank_gap)},
+          {"rank_doubt", m.rank_doubt},
           {"structure", m.structure},
           {"method", m.method},
           {"digits", number(m.digits)},
@@ -198,6 +200,13 @@ Tensor Diagnosis::cond() const {
 }
 Tensor Diagnosis::rank() const {
   return array<std::int64_t>(*this, [&](std::int64_t i) { return (*this)[i].rank; });
+}
+
+Tensor Diagnosis::rank_threshold() const {
+  return array<double>(*this, [&](std::int64_t i) { return (*this)[i].rank_threshold; });
+}
+Tensor Diagnosis::rank_gap() const {
+  return array<double>(*this, [&](std::int64_t i) { return (*this)[i].rank_gap; });
 }
 
 std::string Diagnosis::text() const {

@@ -36,8 +36,9 @@ struct Job {
 struct Advice {
   Policy policy;
   std::string_view text;
-  bool finite_answers = true;         // an infinite answer of a good member is a finding
-  std::function<void()> before = {};  // what else there is to report, before a bad member raises
+  bool finite_answers = true;           // an infinite answer of a good member is a finding
+  std::function<void()> before = {};    // what else there is to report, before a bad member raises
+  std::vector<std::string> names = {};  // labels of columns
 };
 
 // f(Job<T>&) for every member of argument 0 that is finite. Outputs are made before and hold the members one after
@@ -48,7 +49,7 @@ void for_each_matrix(Call& c, const Advice& advice, F&& f) {
   const std::int64_t m = x.shape()[x.shape().size() - 2], n = x.shape().back(), longest = std::max(m, n);
   const DType work = working_dtype(c.key, longest);
   const Tensor a = brought(x, work);
-  auto state = new_state(c, batch_of(x));
+  auto state = new_state(c, batch_of(x), advice.names);
   const auto members = static_cast<std::int64_t>(state->verdicts.size());
   std::vector<Result> results;
   std::vector<std::int64_t> each;

@@ -102,7 +102,7 @@ Tensor Factored::State::inverse(const Place& place, Diagnosis* out) const {
   return by_svd ? pseudo_inverse(place, out) : run(op_linalg_inv, a, nullptr, system, false, place, out)[0];
 }
 Tensor Factored::State::pseudo_inverse(const Place& place, Diagnosis* out) const {
-  return run(op_linalg_pinv, a, nullptr, {svd[0], svd[1], svd[4]}, false, place, out)[0];
+  return run(op_linalg_pinv, a, nullptr, {svd[0], svd[1], svd[4], svd[6]}, false, place, out)[0];
 }
 
 namespace {
@@ -152,7 +152,8 @@ Factored factored(const In& in, const FactoredOptions& o, std::source_location w
                    Attr(o.names),
                    text(o.accuracy),
                    text(svd ? "auto" : o.method)};
-  state->svd = {Attr(o.rtol), Attr(o.atol), Attr(o.ridge), Attr(o.noise), text(if_ill)};
+  state->svd = {Attr(o.rtol), Attr(o.atol),    Attr(o.ridge), Attr(o.noise),
+                text(if_ill), Attr(o.certify), Attr(o.names)};
   Options options = system_options(a, state->system, place);
   const Cutoff cutoff = cutoff_for(a, state->svd, place);
   const MatrixSizes sizes(a);
@@ -213,7 +214,8 @@ SlogdetResult Factored::slogdet(std::source_location where) const {
   return {std::move(out[0]), std::move(out[1])};
 }
 Tensor Factored::logdet(std::source_location where) const {
-  return state_->run(op_linalg_logdet, state_->meant(), nullptr, {Attr(), state_->svd[4]}, false, where)[0];
+  return state_->run(op_linalg_logdet, state_->meant(), nullptr, {Attr(), state_->svd[4], state_->svd[6]}, false,
+                     where)[0];
 }
 
 namespace {

@@ -12,11 +12,13 @@ inline std::vector<double> truncated(const std::vector<double>& sigma, double th
   return out;
 }
 // σ/(σ² + λ), without overflow of the squares. Values that are rounding beside the largest are none: λ may be so
-// small that σ/λ is not.
-inline std::vector<double> tikhonov(const std::vector<double>& sigma, double ridge) {
+// small that σ/λ is not. u: the unit round-off that they were computed with.
+inline double least_filtered(const std::vector<double>& sigma, double u = 0x1p-53) {
+  return sigma.empty() ? 0 : static_cast<double>(sigma.size()) * u * sigma[0];
+}
+inline std::vector<double> tikhonov(const std::vector<double>& sigma, double ridge, double u = 0x1p-53) {
   std::vector<double> out;
-  const double root = std::sqrt(ridge);
-  const double least = sigma.empty() ? 0 : static_cast<double>(sigma.size()) * 0x1p-53 * sigma[0];
+  const double root = std::sqrt(ridge), least = least_filtered(sigma, u);
   for (const double s : sigma) {
     const double h = std::hypot(s, root);
     out.push_back(h > 0 && s > least ? s / h / h : 0);

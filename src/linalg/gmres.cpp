@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "linalg/krylov.hpp"
+#include "linalg/krylov_judge.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -133,6 +133,7 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, std::int64_t r
     }
     break;
   }
+  Judge<T>(k, 0, false)({}, r, 0);
   return k.finish("Give a preconditioner or a larger restart; lsmr solves singular problems.");
 }
 

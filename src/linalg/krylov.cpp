@@ -41,12 +41,27 @@ IterativeProblem::IterativeProblem(std::string_view f, const LinearOperator& op,
 void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::string_view advice) {
   const std::string measured = say("‖b − A x‖ = ", few_digits(out.residual), ", wanted ", few_digits(out.target),
                                    ", after ", plural(out.iterations, "iteration"), ".");
-  if (out.status == Status::ok) {
+  const std::string_view policy = p.options.if_ill;
+  if (out.status <= Status::ill_conditioned) {
     out.message =
         say("converged", out.message.empty() ? ": " : ", ", out.message, out.message.empty() ? "" : " ", measured);
-    return;
+    if (out.status == Status::ok) return;
+    out.message +=
+        say(" But A is ill-conditioned (condition ", few_digits(out.condition),
+            "): ", out.digits >= 1 ? say("about ", std::lround(std::floor(out.digits))) : std::string("no"),
+            " digits of x can be vouched for, however small the residual.");
+    if (policy == "ignore") return;
+    Finding f = misuse("WP-LIN-003", p.function, out.message,
+                       "Ask for a smaller residual (rtol), add a damping, or compute in a wider dtype; up to a few "
+                       "thousand rows use solve.");
+    f.op = p.function;
+    f.place = p.place;
+    f.step = context().step;
+    f.count = 1;
+    f.measured = out.forward_error;
+    f.severity = Severity::warning;
+    return report(f);
   }
-  const std::string_view policy = p.options.if_ill;
   std::string_view code = "WP-LIN-005";
   if (out.status == Status::not_spd) code = "WP-LIN-004";
   if (out.status == Status::nonfinite_input) {

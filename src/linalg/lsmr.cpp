@@ -1,6 +1,6 @@
 #include "base/text.hpp"
 #include "linalg/explain.hpp"
-#include "linalg/krylov.hpp"
+#include "linalg/krylov_judge.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -147,8 +147,9 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, double damp) {
     k.out.normal_residual = slope;
     k.out.condition = lsmr.condition();
     // x̂ − x = (AᴴA + λ²)⁻¹(Aᴴr − λ²x̂)
-    const double least = lsmr.least_value(), size = norm(k.x);
-    if (!p.options.preconditioner && size > 0) k.out.forward_error = slope / (least * least + damp * damp) / size;
+    ValueRange seen;
+    if (!p.options.preconditioner) seen.take(lsmr.least_value(), lsmr.operator_norm());
+    if (converged) Judge<T>(k, damp, true)(seen, r, slope);
   }
   if (converged && k.out.residual > k.out.target)
     k.out.message = say("least squares: ‖Aᴴ(b − A x)‖ = ", few_digits(k.actual(slope)), ".");

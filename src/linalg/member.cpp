@@ -29,6 +29,20 @@ Tensor matrix_of(const Diagnosis::State& s, std::int64_t member) {
   return packed(view_of(s.matrix, last, last_strides, offset), dtype_v<T>);
 }
 
+// Why another rank is as plausible as r: the values on both sides of the threshold τ lie close together, or the last
+// one that counts lies close to τ. Empty: the rank is clear.
+std::string rank_doubt(const std::vector<double>& sigma, std::size_t r, double threshold) {
+  constexpr double kClear = 100, kNear = 10;
+  const double above = r > 0 ? sigma[r - 1] : 0, below = r < sigma.size() ? sigma[r] : 0;
+  if (above > 0 && below > 0 && above < kClear * below)
+    return say("rank ", r + 1, " is as plausible: the next singular value is only ", few_digits(above / below),
+               " times smaller");
+  if (above > 0 && above <= kNear * threshold)
+    return say("rank ", r - 1, " is as plausible: the last singular value that counts is only ",
+               few_digits(above / threshold), " times what counts as zero");
+  return {};
+}
+
 // Singular values, and for a singular matrix the last right vector and the dependent rows.
 template <class T>
 void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
@@ -48,12 +62,14 @@ void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
                                   columns, sigma.data(), reinterpret_cast<T*>(vh.node()->data), columns,
                                   reinterpret_cast<T*>(u.node()->data), rows);
   if (info != 0) return;
-  const double threshold = 2 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns)) * sigma[0];
-  m.rank = std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > threshold; });
+  const double usual = 2 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns));
+  m.rank_threshold = std::max((s.cutoff.rtol < 0 ? usual : s.cutoff.rtol) * sigma[0], s.cutoff.atol);
+  m.rank = std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > m.rank_threshold; });
   if (m.exactly_singular && m.rank == k) m.rank = k - 1;
   m.cond = m.exactly_singular ? std::numeric_limits<double>::infinity() : sigma.front() / sigma.back();
   const auto r = static_cast<std::size_t>(m.rank);
   if (m.rank > 0 && m.rank < k) m.rank_gap = sigma[r - 1] / sigma[r];
+  if (!m.exactly_singular) m.rank_doubt = rank_doubt(sigma, r, m.rank_threshold);
   if (!vectors) return;
   m.null_vector = Tensor::adopt(detail::make_node(dtype_v<T>, {columns}));
   const T* const last = reinterpret_cast<const T*>(vh.node()->data) + (columns - 1) * columns;
@@ -100,17 +116,28 @@ std::string dependencies(const Member& m) {
   return out;
 }
 
+// The rank where it was decided on, and where it is not full or another one is as plausible.
+std::string rank_words(const Diagnosis::State& s, const Member& m) {
+  const bool decided = by_rank(m) || s.cutoff.rtol >= 0;
+  if (!decided || m.rank < 0 || (std::isnan(m.rank_gap) && m.rank_doubt.empty())) return {};
+  std::string out =
+      say(" rank ", m.rank, " (singular values up to ", few_digits(m.rank_threshold), " count as zero)");
+  if (!std::isnan(m.rank_gap))
+    out += say(", the next singular value is ",
+               std::isinf(m.rank_gap) ? std::string("0") : few_digits(m.rank_gap) + " times smaller");
+  out += ".";
+  if (!m.rank_doubt.empty()) out += " But " + m.rank_doubt + ".";
+  return out;
+}
+
 std::string sentence(const Diagnosis::State& s, const Member& m) {
-  if (m.status != Status::ok) return complaint(s, m);
+  if (m.status != Status::ok)
+    return m.status == Status::ill_conditioned ? complaint(s, m) + rank_words(s, m) : complaint(s, m);
   std::string out = "ok.";
   if (!std::isnan(m.digits)) out += say(" ", std::lround(std::floor(m.digits)), " digits.");
   if (!std::isnan(m.rcond)) out += say(" rcond ", few_digits(m.rcond), ".");
   if (!m.method.empty() && m.method != "none") out += say(" ", m.structure, ", by ", m.method, ".");
-  if (by_rank(m) && !std::isnan(m.rank_gap)) {
-    out += say(" rank ", m.rank, ", the next singular value is ",
-               std::isinf(m.rank_gap) ? "0." : few_digits(m.rank_gap) + " times smaller.");
-    if (m.rank_gap < 100) out += " Another rank is as plausible.";
-  }
+  out += rank_words(s, m);
   if (!std::isnan(m.ridge))
     out += say(" λ = ", few_digits(m.ridge), "; effective degrees of freedom: ", few_digits(m.freedom), ".");
   if (m.certified) out += say(" Error proved below ", few_digits(m.forward_error), ".");

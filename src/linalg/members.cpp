@@ -64,11 +64,30 @@ std::vector<AttrSpec> decomposition_attrs(std::vector<AttrSpec> own) {
                  .fallback = "normal",
                  .doc = "high: small values of graded matrices keep their digits; slower.",
                  .choices = {"normal", "high"}});
+  own.push_back(names_attr());
   return own;
 }
 
 DecompositionOptions decomposition_options(const Call& c, std::size_t first) {
   return {policy_of(c, first), c.attr(first + 1).text() == "high"};
+}
+
+AttrSpec names_attr() {
+  return {.name = "names",
+          .type = AttrType::texts,
+          .doc = "Labels of the columns, for messages; of a symmetric matrix also of the rows."};
+}
+
+std::vector<std::string> names_of(const Call& c, std::size_t attr) {
+  return attr < c.attrs.size() && c.attr(attr) ? c.attr(attr).texts() : std::vector<std::string>();
+}
+
+AttrSpec certify_attr() {
+  return {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."};
+}
+
+bool flag_of(const Call& c, std::size_t attr) {
+  return attr < c.attrs.size() && c.attr(attr).flag();
 }
 
 void need_matrices(const Tensor& a, std::string_view name) {

@@ -63,6 +63,14 @@ struct DecompositionOptions {
 };
 DecompositionOptions decomposition_options(const Call& c, std::size_t first);
 
+// names: labels of columns for messages, the last attribute of the rooms that have it; and what a call gave. Calls
+// from inside may leave trailing attributes out.
+AttrSpec names_attr();
+std::vector<std::string> names_of(const Call& c, std::size_t attr);
+AttrSpec certify_attr();
+// A boolean attribute that may be left out likewise.
+bool flag_of(const Call& c, std::size_t attr);
+
 // Refuses what has fewer than two axes.
 void need_matrices(const Tensor& a, std::string_view name);
 

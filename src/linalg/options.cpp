@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "linalg/members.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -108,11 +109,9 @@ std::vector<AttrSpec> system_attrs(std::vector<AttrSpec> own) {
            .doc = "The structure of A; detect looks for it, triangular for the triangle that is zero.",
            .choices = list(structures)},
           refine_attr(),
-          {.name = "certify", .type = AttrType::boolean, .fallback = false, .doc = "Prove a bound of the error."},
+          certify_attr(),
           digits_attr(),
-          {.name = "names",
-           .type = AttrType::texts,
-           .doc = "Labels of the columns, for messages; of a symmetric matrix also of the rows."},
+          names_attr(),
           {.name = "accuracy",
            .type = AttrType::text,
            .fallback = "normal",

@@ -7,6 +7,8 @@
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
 #include "linalg/act.hpp"
+#include "linalg/explain.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/member.hpp"
 #include "linalg/solving.hpp"
@@ -44,7 +46,8 @@ Span part_of(const Tensor& t, std::int64_t member, const Dims& batch) {
 }
 
 // The first non-finite element of an argument, its count, and where it was made if an op made it.
-std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch, std::int64_t member) {
+std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch,
+                           const std::vector<std::string>& names, std::int64_t member) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Tensor& t = in[i];
     if (!t.defined()) continue;
@@ -56,8 +59,12 @@ std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Di
         ++count;
       }
     if (count == 0) continue;
-    std::string out = say(op.param(i).name, unravel(first, t.shape()), " is ", text_at(t, first), " (", count, " of ",
-                          plural(part.count, "element"), count == 1 ? " is" : " are", " not finite).");
+    std::string out = say(op.param(i).name, unravel(first, t.shape()));
+    if (const auto column = static_cast<std::size_t>(t.ndim() > 1 ? first % t.shape().back() : 0);
+        i == 0 && t.ndim() > 1 && column < names.size())
+      out += say(", ", names[column], ",");
+    out += say(" is ", text_at(t, first), " (", count, " of ", plural(part.count, "element"),
+               count == 1 ? " is" : " are", " not finite).");
     const Note* const note = t.node()->note.get();
     if (const Origin* const o = note ? note->of(first, true) : nullptr) {
       out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
@@ -121,6 +128,66 @@ void consider_dtype(const Call& c, Diagnosis::State& s, bool finite_answers) {
   }
 }
 
+// What is left of the digits of one column, of elements first, first + step, …, where its largest is so small that
+// rounding to the least numbers of the dtype is seen.
+struct Column {
+  std::int64_t first, count, step;
+};
+void consider_underflow(const Tensor& y, const Column& column, const std::function<bool()>& exact, Verdict& v) {
+  const double u = round_off(y.dtype()), enough = least_normal(y.dtype());
+  double most = 0;
+  for (std::int64_t k = 0; k < column.count && most < enough; ++k) {  // mostly the first is enough
+    const complex128 e = value_at(y, column.first + k * column.step);
+    most = std::max({most, std::fabs(e.real()), std::fabs(e.imag())});
+  }
+  if (!(most < enough) || column.count == 0 || (most == 0 && exact())) return;
+  const double lost = most > 0 ? std::min(1.0, least_number(y.dtype()) / most) : 1;
+  v.forward_error = std::min(1.0, std::isnan(v.forward_error) ? lost : v.forward_error + lost);
+  v.digits = std::min(std::isnan(v.digits) ? HUGE_VAL : v.digits, digits_of(v.forward_error, u));
+  if (status_of(digits_of(lost, u), -1, u) == Status::ok) return;
+  v.status = Status::overflow;
+  v.reason = say("has an answer below the range of ", y.dtype(), ": ",
+                 most > 0 ? say("its largest element is ", few_digits(most), ", which leaves ",
+                                std::lround(std::floor(digits_of(lost, u))), " digits.")
+                          : "it is not 0, but no number of the dtype is as small.");
+}
+void consider_underflow(const Tensor& y, const Columns& columns, Diagnosis::State& s) {
+  const auto members = static_cast<std::int64_t>(s.verdicts.size());
+  const std::int64_t each = y.size() / members, count = columns.rows > 0 ? each / columns.rows : 1;
+  s.verdicts.each_own([&](std::size_t i, Verdict& v) {
+    const auto member = static_cast<std::int64_t>(i);
+    for (std::int64_t c = 0; c < count && v.status <= Status::ill_conditioned; ++c) {
+      const Column column =
+          columns.rows > 0 ? Column{member * each + c, columns.rows, count} : Column{member * each, each, 1};
+      consider_underflow(
+          y, column, [&] { return columns.zero ? columns.zero(member, c) : !v.nonzero; }, v);
+    }
+  });
+}
+
+// Members whose answers are finite and yet not in the range of the dtype: too small.
+void report_underflow(const Call& c, const Diagnosis::State& s) {
+  Finding f = misuse("WP-LIN-007", {}, {}, {});
+  f.severity = Severity::warning;
+  const auto members = static_cast<std::int64_t>(s.verdicts.size());
+  std::string reason;
+  s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
+    if (v.status != Status::overflow) return;
+    for (const Tensor& y : c.out) {
+      const std::int64_t each = y.size() / members, first = static_cast<std::int64_t>(i) * each;
+      for (std::int64_t e = first; e < first + each; ++e)
+        if (nonfinite_at(y, e)) return;
+    }
+    if (f.members.empty()) reason = v.reason;
+    if (f.members.size() < 10) f.members.push_back(static_cast<std::int64_t>(i));
+    ++f.count;
+  });
+  if (f.count == 0) return;
+  f.message = which(s, f.members.front(), f.count) + reason;
+  f.advice = "Scale the argument, or compute in a wider dtype; for determinants use slogdet.";
+  report(f);
+}
+
 // Answers of good members that are beyond the range of the dtype, in one result.
 void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t output) {
   const Tensor& y = c.out[output];
@@ -132,7 +199,7 @@ void report_overflow(const Call& c, const Diagnosis::State& s, std::size_t outpu
   s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
     const std::int64_t from = static_cast<std::int64_t>(i) * each;
     for (std::int64_t e = from; v.status == Status::overflow && e < from + each; ++e) {
-      if (!nonfinite_at(y, e) && each != 1) continue;  // a single number may be too small as well
+      if (!nonfinite_at(y, e)) continue;
       if (first < 0) first = e;
       ++f.count;
     }
@@ -156,15 +223,16 @@ std::array<bool, 8> statuses_in(const Verdicts& verdicts) {
 }  // namespace
 
 void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
-            bool finite_answers) {
+            bool finite_answers, const Columns& columns) {
   consider_dtype(c, *state, finite_answers);
+  for (std::size_t k = 0; k < c.out.size() && finite_answers && !state->verdicts.empty(); ++k)
+    if (is_floating(c.out[k].dtype())) consider_underflow(c.out[k], k == 0 ? columns : Columns{}, *state);
   const std::array<bool, 8> seen = statuses_in(state->verdicts);
   if (seen[static_cast<std::size_t>(Status::nonfinite_input)]) {
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i]);
-    state->nonfinite = [op = &c.op, in = std::move(in), batch = state->batch](std::int64_t member) {
-      return nonfinite_text(*op, in, batch, member);
-    };
+    state->nonfinite = [op = &c.op, in = std::move(in), batch = state->batch, names = state->names](
+                           std::int64_t member) { return nonfinite_text(*op, in, batch, names, member); };
   }
   const Diagnosis d(std::move(state));
   c.beside().diagnosis = d;
@@ -172,6 +240,7 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
   if (c.diagnosed) return;
   for (std::size_t i = 0; i < c.out.size() && seen[static_cast<std::size_t>(Status::overflow)]; ++i)
     report_overflow(c, *d.state(), i);
+  if (seen[static_cast<std::size_t>(Status::overflow)]) report_underflow(c, *d.state());
   act(d, policy, advice, c.out);
 }
 
@@ -199,7 +268,7 @@ void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tenso
   }
 }
 
-void report_uncertified(const Call& c, const Diagnosis::State& s) {
+void report_uncertified(const Call& c, const Diagnosis::State& s, std::string_view why) {
   if (c.diagnosed) return;
   Finding f = misuse("WP-LIN-009", {}, {}, {});
   f.severity = Severity::warning;
@@ -209,9 +278,7 @@ void report_uncertified(const Call& c, const Diagnosis::State& s) {
     ++f.count;
   });
   if (f.count == 0) return;
-  f.message = which(s, f.members.front(), f.count) +
-              "has no proved error bound: for no approximate inverse R could ‖I − R A‖ < 1 be shown. The estimate "
-              "stands.";
+  f.message = say(which(s, f.members.front(), f.count), "has no proved error bound: ", why, ". The estimate stands.");
   f.advice = "Equilibrate or regularise the problem; the answer itself may well be right.";
   report(f);
 }

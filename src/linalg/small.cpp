@@ -18,14 +18,14 @@ bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t
   return (result == f32 || result == f64) && members > 0 && m > 0 && n > 0 && m <= kLargest && n <= kLargest;
 }
 
-bool as_given(const Options& o) {
+bool free_to_factor(const Options& o) {
   return o.shift == 0 && (o.assume == Assume::detect || o.assume == Assume::general) && o.method == Method::none;
 }
 
 bool plain(const Options& o, const Factors* factors) {
   constexpr double kDigitsOfLanes = 9;
-  return as_given(o) && o.ridge.rule == RidgeRule::none && o.refine == Options::Refine::when_it_pays && !o.certify &&
-         !o.high && o.min_digits <= kDigitsOfLanes && !(factors && factors->adjoint);
+  return free_to_factor(o) && o.ridge.rule == RidgeRule::none && o.refine == Options::Refine::when_it_pays &&
+         !o.certify && !o.high && o.min_digits <= kDigitsOfLanes && !(factors && factors->adjoint);
 }
 
 template <class T>

@@ -24,7 +24,7 @@ using kernels::batched::Range;
 bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t n);
 
 // Whether the matrix that is meant is the one that is given, to be factored as it suits.
-bool as_given(const Options& options);
+bool free_to_factor(const Options& options);
 // And nothing is asked for but an answer and its digits.
 bool plain(const Options& options, const Factors* factors);
 

@@ -7,10 +7,13 @@
 #include "kernels/condition.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/augmented.hpp"
 #include "linalg/certified.hpp"
+#include "linalg/choice.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/small.hpp"
+#include "linalg/tikhonov.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -106,12 +109,14 @@ class Solver {
   void certify(kernels::View<T> a, std::int64_t member, kernels::View<T> x, Verdict& v) const {
     kernels::Buffer<T> b(std::max<std::int64_t>(p_.n * p_.k, 1));
     restore(member, b.data());
-    const auto error = certified_error<T>(p_.n, p_.k, a, {b.data(), p_.k, 1}, x);
+    take_certified(certified_error<T>(p_.n, p_.k, a, {b.data(), p_.k, 1}, x), v);
+  }
+  void take_certified(const std::optional<double>& error, Verdict& v) const {
     if (!error || digits_of(*error, System<T>::u) < 1) return;
     v.certified = true;
     v.forward_error = *error;
     v.digits = digits_of(*error, System<T>::u);
-    v.status = status_of(v.digits, o_.min_digits, System<T>::u);
+    if (v.status <= Status::ill_conditioned) v.status = status_of(v.digits, o_.min_digits, System<T>::u);
   }
 
   // The right-hand side into X.
@@ -129,11 +134,26 @@ class Solver {
  private:
   static T not_a_number() { return T(std::numeric_limits<typename System<T>::Real>::quiet_NaN()); }
 
+  // With the matrix that is meant: shifted, or of one triangle.
   Verdict regularised(std::int64_t member, kernels::MutableView<T> x, Method method, const Verdict& v) const {
-    return kept_.spectral(member, p_.n, p_.n, a_[member],
-                          [&](const Spectral<T>& svd) { return regularised_by(svd, x, method, v); });
+    const auto by = [&](kernels::View<T> a) {
+      return [&, a](const Spectral<T>& svd) { return regularised_by(a, svd, x, method, v); };
+    };
+    const kernels::View<T> given = a_[member];
+    if (as_given(o_) && !kept_.adjoint()) return kept_.spectral(member, p_.n, p_.n, given, by(given));
+    Dense<T> meant(p_.n, p_.n);
+    for (std::int64_t i = 0; i < p_.n; ++i)
+      for (std::int64_t j = 0; j < p_.n; ++j) {
+        const auto at = [&](std::int64_t r, std::int64_t s) {
+          return given.data[r * given.rows + s * given.columns];
+        };
+        meant(i, j) = as_given(o_) ? at(i, j) : meant_element<T>(o_, i, j, at(i, j), conjugate(at(j, i)));
+      }
+    const kernels::View<T> a = std::as_const(meant).view();
+    return by(a)(Spectral<T>(p_.n, p_.n, a));
   }
-  Verdict regularised_by(const Spectral<T>& svd, kernels::MutableView<T> x, Method method, Verdict v) const {
+  Verdict regularised_by(kernels::View<T> a, const Spectral<T>& svd, kernels::MutableView<T> x, Method method,
+                         Verdict v) const {
     v.method = method;
     if (const Status s = kernels::all_finite<T>(p_.n, p_.k, x) ? svd.status() : Status::nonfinite_input;
         s != Status::ok) {
@@ -146,14 +166,19 @@ class Solver {
     const kernels::View<T> data{b.data(), p_.k, 1};
     if (method == Method::pinv) {
       const double least = 2 * System<T>::u * static_cast<double>(p_.n) * svd.largest();
-      v.kept = svd.rank(least);
-      svd.apply(svd.truncated(least), p_.k, data, x);
+      const Minimised found = least_squares<T>(p_.n, p_.n, p_.k, a, svd, least, data, x);
+      v.kept = found.kept;
+      v.forward_error = found.error;
+      v.digits = digits_of(found.error, System<T>::u);
     } else {
       const bool given = o_.ridge.rule == RidgeRule::given;
       const RidgeRule rule = o_.ridge.rule == RidgeRule::none ? RidgeRule::automatic : o_.ridge.rule;
       v.ridge = given ? o_.ridge.given : svd.choose_ridge(rule, o_.ridge.noise, p_.b.defined() ? p_.k : 0, data);
       v.freedom = svd.freedom(v.ridge);
-      svd.apply(svd.tikhonov(v.ridge), p_.k, data, x);
+      const double error = tikhonov_solution<T>(p_.n, p_.n, p_.k, a, svd, v.ridge, data, x);
+      conclude_ridge<T>(v, error, o_.min_digits);
+      if (o_.certify && v.ridge > 0)
+        take_certified(certified_least_squares<T>(p_.n, p_.n, p_.k, a, data, x, v.ridge, svd.sigma().back()), v);
     }
     return v;
   }
@@ -281,6 +306,17 @@ void flow_members(const FlowQuery& q, std::int64_t in_each, std::int64_t out_eac
   for (std::int64_t e = 0; e < in_each; ++e) visit(member * in_each + e);
 }
 
+Columns columns_of(const Tensor& b, const Dims& batch, std::int64_t n) {
+  return {.rows = n, .zero = [b, batch, n](std::int64_t member, std::int64_t column) {
+            return b.defined() && with_float(b.dtype(), [&]<class T>(T) {
+                     const kernels::View<T> right = Stack<T>(b, batch)[member];
+                     std::int64_t i = 0;
+                     while (i < n && right.data[i * right.rows + column * right.columns] == T(0)) ++i;
+                     return i == n;
+                   });
+          }};
+}
+
 void run_systems(Call& c, const Problem& given, const Options& options) {
   Tensor& y = c.out[0];
   Options quiet = options;
@@ -309,7 +345,7 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   });
   if (options.certify) report_uncertified(c, *state);
   keep_methods(c, *state);
-  settle(c, std::move(state), options.if_ill, given.advice);
+  settle(c, std::move(state), options.if_ill, given.advice, true, columns_of(p.b, p.batch, p.n));
 }
 
 }  // namespace wp::linalg

@@ -1,6 +1,7 @@
 // What solve and inv share: every member through its own system, then the policy for the bad ones.
 #pragma once
 #include "linalg/options.hpp"
+#include "linalg/settle.hpp"
 #include "linalg/stack.hpp"
 #include "linalg/verdict.hpp"
 
@@ -22,6 +23,9 @@ void take_right_side(Problem& p, const Call& c, std::int64_t n, const Dims& own,
 Dims answer_shape(const Problem& p, bool vector);
 // An element of the answer rests on the same column of the same member of b.
 void flow_right_side(const FlowQuery& q, const Problem& p, Visit visit);
+// Columns of the answer of a regular system of n rows, for settle(): 0 only where those of b are, which is f32, f64,
+// c64 or c128, or undefined: the identity.
+Columns columns_of(const Tensor& b, const Dims& batch, std::int64_t n);
 void run_systems(Call& c, const Problem& problem, const Options& options);
 
 // The dtype of results: floats as they are, integers as f64.

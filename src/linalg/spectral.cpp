@@ -84,7 +84,7 @@ std::vector<double> Spectral<T>::truncated(double threshold, int e) const {
 
 template <class T>
 std::vector<double> Spectral<T>::tikhonov(double ridge) const {
-  return linalg::tikhonov(sigma_, ridge);
+  return linalg::tikhonov(sigma_, ridge, std::numeric_limits<Real>::epsilon() / 2);
 }
 
 template <class T>

@@ -57,4 +57,17 @@ double round_off(DType dtype) {
   }
 }
 
+double least_normal(DType dtype) {
+  switch (real_of(dtype)) {
+    case DType::f16: return 0x1p-14;
+    case DType::bf16:
+    case DType::f32: return 0x1p-126;
+    default: return 0x1p-1022;
+  }
+}
+
+double least_number(DType dtype) {
+  return 2 * round_off(dtype) * least_normal(dtype);
+}
+
 }  // namespace wp::linalg

@@ -15,7 +15,8 @@ extern const Op op_linalg_solve;
 namespace linalg {
 namespace {
 
-constexpr std::size_t kPolicy = 0, kRidge = 1, kAssume = 4, kMethod = 10;  // places of attributes (system_attrs)
+constexpr std::size_t kPolicy = 0, kRidge = 1, kShift = 3, kAssume = 4,
+                      kMethod = 10;  // places of attributes (system_attrs)
 
 // The structure that the call took A to have: said, or by the method.
 std::string_view assumed(const Backward& b) {
@@ -47,6 +48,18 @@ SystemCotangents plain(const Backward& b, const Tensor& a, const Tensor& x, cons
   }
   c.matrix = assumed_cotangent(a, c.matrix, assumed(b));
   return c;
+}
+
+// The matrix that was solved with: one triangle, the Hermitian part, shifted.
+Tensor meant(const Backward& b, const Tensor& a) {
+  const std::string_view assume = assumed(b);
+  const double shift = b.attr(kShift).real();
+  Tensor m = a;
+  if (assume == "lower") m = tril(a);
+  if (assume == "upper") m = triu(a);
+  if (assume == "diagonal") m = tril(triu(a));
+  if (assume == "symmetric" || assume == "spd") m = hermitian(a);
+  return shift == 0 ? m : add(m, multiply(identity(a.shape().back(), a.dtype()), shift));
 }
 
 // a where the mark is set, the identity elsewhere.
@@ -103,9 +116,10 @@ SystemCotangents system_cotangents(const Backward& b, const Tensor& right) {
     const Tensor side = inverse ? identity(n, g.dtype()) : as_columns(right, vector);
     const Tensor &methods = b.residuals[0], &ridges = b.residuals[1], &kept = b.residuals[2];
     const Tensor as_it_is = equal(methods, 0), cut = equal(methods, 1), ridged = equal(methods, 2);
-    const Tensor rest = marked(cut, a), bent = marked(ridged, a);
+    const Tensor own = meant(b, a), rest = marked(cut, own), bent = marked(ridged, own);
     const Tensor pseudo = pinv(rest, {.rtol = 2 * round_off(working_dtype(g.dtype(), n)) * static_cast<double>(n)});
     c = chosen(ridged, ridge_cotangents(bent, side, x, g, ridges), kept_cotangents(rest, side, g, pseudo, kept));
+    c.matrix = assumed_cotangent(a, c.matrix, assumed(b));
     c = chosen(as_it_is, plain(b, marked(as_it_is, a), x, g), c);
   }
   if (c.right.defined()) c.right = from_columns(c.right, vector);

@@ -24,8 +24,10 @@ struct Verdict {
   double rcond = Member::unknown, digits = Member::unknown, forward_error = Member::unknown,
          backward_error = Member::unknown, ridge = Member::unknown, freedom = Member::unknown,
          growth = Member::unknown;
-  std::int64_t kept = -1;  // how many singular values counted, where some may not have
-  std::string reason;      // why the status is not ok, after "the matrix …"; empty: the words of the status
+  bool nonzero = false;     // the answer is not 0, whatever became of it in its dtype
+  std::int64_t pivot = -1;  // the first row that is not positive in elimination, where that was asked
+  std::int64_t kept = -1;   // how many singular values counted, where some may not have
+  std::string reason;       // why the status is not ok, after "the matrix …"; empty: the words of the status
 };
 
 // One verdict per member: each its own, or, of stacks of small matrices, one that all good members share; what is
@@ -91,7 +93,10 @@ struct Diagnosis::State {
   std::vector<std::string> names;
   std::function<void(std::int64_t member, Member&)> spectrum;  // bounds of values and vectors, where the op has them
   std::function<std::string(std::int64_t member)> nonfinite;   // which entry is not, where one is
-  double threshold = 0;                                        // rcond below it is singular to working precision
+  struct {
+    double rtol = -1, atol = 0;
+  } cutoff;  // what singular values count as zero: up to rtol σ₁ or atol; rtol < 0: max(m, n) eps σ₁
+  double threshold = 0;  // rcond below it is singular to working precision
   mutable std::mutex mutex;
   mutable std::map<std::int64_t, Member> members;  // those that were asked for
 };

@@ -82,6 +82,7 @@ class Matrix {
   Matrix(const Matrix&) = delete;
   Matrix& operator=(const Matrix&) = delete;
   void set(std::int64_t i, std::int64_t j, double v) { fmpq_set(fmpq_mat_entry(a_, i, j), Rational(v).raw()); }
+  void set(std::int64_t i, std::int64_t j, const Rational& v) { fmpq_set(fmpq_mat_entry(a_, i, j), v.raw()); }
   Rational get(std::int64_t i, std::int64_t j) const {
     Rational v;
     fmpq_set(v.raw(), fmpq_mat_entry(a_, i, j));

@@ -107,7 +107,7 @@ def test_html_is_one_page_that_loads_nothing(cli, folder):
 
 @pytest.mark.parametrize("arguments, code, words", [
     (["inv", "nan.npy"], 1, "not finite"), (["inv", "wide.npy"], 3, "square"), (["inv", "nowhere.npy"], 3, "nowhere.npy"),
-    (["solve", "good.npy"], 2, "b"), (["solve", "good.npy", "wide.npy", "--ridge", "-1"], 3, "ridge"),
+    (["solve", "good.npy"], 2, "b"), (["solve", "good.npy", "wide.npy", "--ridge", "-1"], 2, "ridge"),
     (["inv", "good.npy", "--if-ill", "loud"], 2, "if-ill")])
 def test_bad_input_is_answered_with_words(cli, folder, arguments, code, words):
     done = cli(*[str(folder / a) if a.endswith(".npy") else a for a in arguments])
@@ -117,3 +117,57 @@ def test_bad_input_is_answered_with_words(cli, folder, arguments, code, words):
 def test_a_matrix_may_come_through_a_pipe(cli, folder):
     with subprocess.Popen(["cat", str(folder / "good.npy")], stdout=subprocess.PIPE) as pipe:
         assert cli("rank", "-", stdin=pipe.stdout).stdout == "2\n"
+
+
+def test_options_are_the_attributes_of_the_op(cli, folder):
+    ops = {op["name"]: op for op in json.loads(cli("ops", "--json").stdout)["ops"] if op.get("namespace") == "linalg"}
+    for command, op in (("inv", "inv"), ("solve", "solve"), ("lstsq", "lstsq"), ("pinv", "pinv"), ("svd", "svdvals"), ("cond", "cond"),
+                        ("rank", "matrix_rank")):
+        told = cli(command, "--help").stdout
+        names = [a["name"] for a in ops[op]["attrs"]]
+        assert names, op
+        for name in names:
+            assert "--" + name.replace("_", "-") in told, (command, name)
+
+
+@pytest.mark.parametrize("command, option, value, good", [
+    ("inv", "--if-ill", "perhaps", "raise, warn, nan, pinv, ridge, ignore"),
+    ("inv", "--assume", "round", "detect, general, symmetric, spd, triangular, lower, upper, diagonal"),
+    ("inv", "--method", "guess", "auto, lu, cholesky, ldl, qr"),
+    ("inv", "--accuracy", "low", "normal, high"),
+    ("inv", "--ridge", "some", "a number or one of auto, gcv, l-curve, discrepancy"),
+    ("inv", "--min-digits", "many", "a number"),
+    ("inv", "--shift", "left", "a number"),
+    ("pinv", "--rtol", "small", "a number"),
+    ("pinv", "--rtol", "-1", "rtol must not be negative"),
+    ("rank", "--if-ill", "pinv", "raise, warn, nan, ignore"),
+    ("svd", "--accuracy", "low", "normal, high"),
+])
+def test_a_value_that_an_option_does_not_take_is_wrong_usage(cli, folder, command, option, value, good):
+    done = cli(command, str(folder / "good.npy"), option, value)
+    assert (done.returncode, done.stdout) == (2, "") and good in done.stderr
+
+
+def test_options_reach_the_op(cli, folder):
+    def diagnosis(command, *rest):
+        done = cli(command, *(str(folder / a) if a.endswith(".npy") else a for a in rest), "--json")
+        assert done.returncode in (0, 1), done.stderr
+        return json.loads(done.stdout)
+    assert diagnosis("solve", "good.npy", "b.npy", "--method", "qr")["diagnosis"]["members"][0]["method"] == "QR"
+    assert diagnosis("solve", "good.npy", "b.npy", "--min-digits", "15.99", "--no-refine")["verdict"] == "look"
+    shifted = diagnosis("inv", "good.npy", "--shift", "1", "--assume", "lower")["value"]
+    assert np.allclose(shifted, np.linalg.inv([[5, 0], [2, 4]]))
+    assert diagnosis("lstsq", "good.npy", "b.npy", "--certify")["diagnosis"]["members"][0]["certified"] is True
+    rank = diagnosis("rank", "good.npy", "--rtol", "0.9")
+    assert rank["value"] == 1 and rank["diagnosis"]["members"][0]["rank_threshold"] == pytest.approx(0.9 * np.linalg.norm([[4, 1], [2, 3]], 2))
+    assert diagnosis("solve", "good.npy", "b.npy")["diagnosis"] == diagnosis("solve", "good.npy", "b.npy", "--accuracy", "normal")["diagnosis"]
+    fresh = diagnosis("solve", "good.npy", "b.npy", "--refine")["diagnosis"]["members"][0]["backward_error"]
+    assert fresh is not None and diagnosis("solve", "good.npy", "b.npy", "--no-refine")["diagnosis"]["members"][0]["backward_error"] is None
+    assert "--certify is for square matrices" in cli("diagnose", str(folder / "wide.npy"), "--certify").stderr
+
+
+def test_names_reach_every_message(cli, folder):
+    np.save(folder / "tall.npy", np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]))
+    for command in ("pinv", "svd", "rank", "cond"):
+        done = cli(command, str(folder / "tall.npy"), "--names", "MSFT,AAPL", "--json")
+        assert "AAPL = 2 × MSFT" in json.loads(done.stdout)["diagnosis"]["members"][0]["message"], command

@@ -19,7 +19,9 @@ class Member:
     rcond: float
     cond: float
     rank: int
+    rank_threshold: float
     rank_gap: float
+    rank_doubt: str
     structure: str
     method: str
     digits: float
@@ -55,7 +57,9 @@ class Diagnosis:
     certified: Tensor
     structure: Any
     method: Any
+    rank_threshold: Any
     rank_gap: Any
+    rank_doubt: Any
     null_vector: Any
     dependent: Any
     dependent_columns: Any
@@ -140,6 +144,7 @@ class IterativeResult:
     target: float
     condition: float
     forward_error: float
+    digits: float
     message: str
 
 _Operator = LinearOperator | Tensor

@@ -63,6 +63,7 @@ struct CholeskyOptions {
   bool upper = false;  // Return the upper triangular factor.
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The lower triangular L with x = L conj(L)ᵀ of each symmetric or Hermitian positive definite matrix; with upper =
@@ -71,6 +72,7 @@ Tensor cholesky(const In& x, const CholeskyOptions& options = {}, std::source_lo
 
 struct CondOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
 };
 // The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly zero.
 Tensor cond(const In& x, const CondOptions& options = {}, std::source_location where = std::source_location::current());
@@ -121,6 +123,7 @@ struct EighOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   EighResult* out = nullptr;  // Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees.
 };
 // The eigenvalues, rising, and orthonormal eigenvectors (columns) of each symmetric or Hermitian matrix. Where rows
@@ -148,6 +151,7 @@ struct EigvalshOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The eigenvalues of each symmetric or Hermitian matrix, rising.
@@ -203,6 +207,7 @@ LdlResult ldl(const In& x, const LdlOptions& options = {}, std::source_location 
 struct LogdetOptions {
   std::optional<std::string_view> uplo = std::nullopt;  // Read this triangle only; none: (x + conj(x)ᵀ)/2, with a finding if x is not symmetric.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
 };
 // The logarithm of the determinant of each symmetric or Hermitian positive definite matrix; -inf for a semidefinite
 // one that is proved singular.
@@ -228,6 +233,8 @@ struct LstsqOptions {
   std::optional<Setting> ridge = std::nullopt;  // λ ≥ 0: minimise ‖A x − b‖² + λ‖x‖² instead, for every matrix; or a rule that finds λ.
   double noise = 0.0;  // For ridge = "discrepancy": the norm of the noise in b.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  bool certify = false;  // Prove a bound of the error.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The x of least norm that minimises |x1 x - x2|, one vector (1-d x2) or matrices; leading axes broadcast. Singular
@@ -273,6 +280,7 @@ struct MatrixRankOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
 };
 // How many singular values of each matrix are above rtol times the largest and above atol; -1 where a matrix has
 // none (if_ill = nan).
@@ -306,6 +314,7 @@ struct NullSpaceOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
 };
 // An orthonormal basis (columns) of the vectors that each matrix takes to zero: the right singular vectors of values
 // up to rtol times the largest, or atol. How many there are depends on the values; a stack of matrices must have one
@@ -316,6 +325,7 @@ struct OrthOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
 };
 // An orthonormal basis (columns) of the range of each matrix: the left singular vectors of values above rtol times
 // the largest and atol. How many there are depends on the values; a stack of matrices must have one rank.
@@ -329,6 +339,7 @@ struct PinvOptions {
   std::optional<double> rtol = std::nullopt;  // Singular values up to rtol times the largest count as zero; none: max(m, n) eps.
   double atol = 0.0;  // Singular values up to atol count as zero too.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as zero.
@@ -497,6 +508,7 @@ struct SvdOptions {
   bool full_matrices = true;  // Square U and Vh.
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   SvdResult* out = nullptr;  // Where the results are written: tensors of their dtypes and shapes whose memory nobody else sees.
 };
 // The singular value decomposition x = U diag(S) Vh, S falling; U and Vh are square, or thin with full_matrices =
@@ -506,6 +518,7 @@ SvdResult svd(const In& x, const SvdOptions& options = {}, std::source_location 
 struct SvdvalsOptions {
   std::string_view if_ill = "raise";  // What becomes of a matrix that is not finite, or on which the iteration does not converge.
   std::string_view accuracy = "normal";  // high: small values of graded matrices keep their digits; slower.
+  std::optional<std::vector<std::string>> names = std::nullopt;  // Labels of the columns, for messages; of a symmetric matrix also of the rows.
   Tensor* out = nullptr;  // Where the result is written: a tensor of its dtype and shape whose memory nobody else sees.
 };
 // The singular values of each matrix, falling.

@@ -92,6 +92,25 @@ WP_PACK M in_range(V size) {
   return size <= static_cast<double>(std::numeric_limits<T>::max());
 }
 
+// Sizes from which on no digit of an answer in T is lost among the denormals; of one that is computed unscaled, with
+// room for what a residual in twice the precision has below it.
+template <class T>
+inline constexpr double kLeastAnswer = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-1020;
+template <class T>
+inline constexpr double kLeastUnscaled = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-900;
+// Where every column of X has an element of that size, or is 0 because its right-hand side is.
+WP_PACK M large_enough(double least, int rows, int columns, const V* x, int right_rows, const V* b) {
+  M good = ~M{};
+  for (int c = 0; c < columns; ++c) {
+    V size = V{}, right = V{};
+    for (int i = 0; i < rows; ++i) size = larger(magnitude(x[i * columns + c]), size);
+    if (!any(size < least)) continue;
+    for (int i = 0; i < right_rows; ++i) right = larger(magnitude(b[i * columns + c]), right);
+    good &= (size >= least) | (right == 0.0);
+  }
+  return good;
+}
+
 // 2^−e with 2^(e − 1) ≤ largest < 2^e, and 2^e; for sizes whose powers of two are normal numbers.
 struct PowerOfTwo {
   V down, up;
@@ -102,6 +121,10 @@ WP_PACK PowerOfTwo power_of(V largest) {
   return {power_of_two<double>(-exponent), power_of_two<double>(exponent)};
 }
 inline constexpr double kFarBelow = 0x1p-1000, kFarAbove = 0x1p1000;
+// Where pivots, of which the condition leaves 2⁻³⁰ of the norm at least, and their inverses are normal numbers.
+WP_PACK M factored_in_range(V norm) {
+  return (norm >= 0x1p-900) & (norm <= 0x1p900);
+}
 // Where products of four elements stay far from the ends of double.
 WP_PACK M moderate(V norm) {
   return (norm >= 0x1p-200) & (norm <= 0x1p200);

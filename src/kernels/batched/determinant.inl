@@ -15,7 +15,7 @@ template <class S>
   Elimination<S> e;
   eliminate(n, a, a, e);
   V rcond;
-  const M good = sure(n, {nullptr, a, e, sums}, room, n, true, rcond);
+  const M good = sure(n, {nullptr, a, e, sums}, room, n, true, rcond) & factored_in_range(sums.columns.most);
   mantissa = V{} + 1.0;
   M power = M{};
   steps<S>(

@@ -180,6 +180,9 @@ template <class S>
   }
 }
 
+template <class T>
+inline constexpr double least_exponential = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-300;
+
 template <class T, class S>
 [[gnu::noinline]] M exponential_block(S n, ExponentialRoom& r) {
   // How much worse than of a normal matrix the error may have become; how far ‖a‖² may be above ‖a²‖.
@@ -208,7 +211,7 @@ template <class T, class S>
   square_often(n, halvings, r.x, r.left, error);
   const V least = power_of_two<double>(halvings) * ((8 + n) * kUnitOfDouble);
   const LineSums after = column_sums(n, r.x);
-  good &= (error <= kGrowth * least) & (after.most >= 0x1p-300) & in_range<T>(after.all);
+  good &= (error <= kGrowth * least) & (after.most >= least_exponential<T>) & in_range<T>(after.all);
   if (any(form.symmetric)) restore(n, {form.symmetric, M{}, M{}}, r.x);
   return good;
 }
@@ -225,7 +228,7 @@ void exponential(int n, Source<T> a, Range range, T* to, Marks marks) {
       if (n == 1) {
         good = 0.0 * r.a[0] == 0.0;
         r.x[0] = exp<double>(r.a[0]);
-        good &= in_range<T>(r.x[0]);
+        good &= in_range<T>(r.x[0]) & (r.x[0] >= least_exponential<T>);
       } else {
         good = exponential_block<T>(size, r);
       }

@@ -270,6 +270,10 @@ void least(int m, int n, int columns, Source<T> a, Source<T> b, Limits limits, b
           all += magnitude(v);
         }
       good &= in_range<T>(all);
+      if (!b.data)  // where 1 is the right-hand side, a row of zeros is the only reason for 0
+        good &= all >= kLargest * kLargest * kLeastAnswer<T>;
+      else
+        good &= large_enough(kLeastAnswer<T>, answer, columns, out, rows, r.right);
       store<T>(answer * columns, out, first, have, to);
       if (marks.error) store_one(error, first, have, marks.error);
       mark(good, first, have, marks.redo);

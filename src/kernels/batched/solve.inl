@@ -106,7 +106,8 @@ template <class S>
   for (int e = 0; e < n * columns; ++e) r.x[e] = r.b[e];
   Elimination<S> e;
   eliminate(n, r.a, r.factors, e);
-  const M good = sure(n, {r.a, r.factors, e, sums_of(n, r.a)}, r.room, 1, !r.exact, rcond);
+  const Sums sums = sums_of(n, r.a);
+  const M good = sure(n, {r.a, r.factors, e, sums}, r.room, 1, !r.exact, rcond) & factored_in_range(sums.columns.most);
   apply_factors(n, columns, r.factors, e, r.x);
   if (refined) {
     residual(
@@ -194,7 +195,7 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
       load<T>(n, columns, b, first, have, r.b);
       V rcond, all;
       M good = solve_lanes(size, columns, r, refined, rcond, all);
-      good &= in_range<T>(all);
+      good &= in_range<T>(all) & large_enough(kLeastUnscaled<T>, n, columns, r.x, n, r.b);
       store<T>(n * columns, r.x, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);
       mark(good, first, have, marks.redo);

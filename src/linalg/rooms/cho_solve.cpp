@@ -3,6 +3,7 @@
 #include "linalg/factored.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
 #include "wellposed/ops.hpp"
@@ -49,7 +50,8 @@ void forward(Call& c) {
   Result out(c.out[0], work);
   with_float(work, [&]<class T>(T) { run<T>(c, s, work, *state, out); });
   out.finish();
-  settle(c, std::move(state), policy_of(c, 1), "Use solve with the matrix itself.");
+  settle(c, std::move(state), policy_of(c, 1), "Use solve with the matrix itself.", true,
+         columns_of(brought(s.b, work), s.batch, s.n));
 }
 
 // The triangle of x1's member; the same column of x2's.

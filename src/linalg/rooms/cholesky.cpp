@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "kernels/cholesky.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
@@ -33,14 +34,16 @@ Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& 
   const auto diagonal = [&](std::int64_t i) { return static_cast<double>(std::real(*view.from(i, i).data)); };
   std::vector<double> whole, left;
   for (std::int64_t i = 0; i < n; ++i) whole.push_back(diagonal(i));
-  if (kernels::cholesky_factor<T>(n, view) >= 0) return Status::not_spd;
+  v.pivot = kernels::cholesky_factor<T>(n, view);
+  if (v.pivot >= 0) return Status::not_spd;
   for (std::int64_t i = 0; i < n; ++i) left.push_back(diagonal(i));
   v.rcond = least_share(whole, left);
   const bool suspicious = v.rcond < 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
   if (!suspicious || n > 300) return Status::ok;
   const Hermitian<T> h = again();
   const kernels::View<T> matrix{h.matrix.data(), n, 1};
-  const bool positive = !kernels::exactly_singular<T>(n, matrix) && (n > kQuadLargest || quad_positive<T>(n, matrix));
+  v.exactly_singular = kernels::exactly_singular<T>(n, matrix);
+  const bool positive = !v.exactly_singular && (n > kQuadLargest || quad_positive<T>(n, matrix));
   return positive ? Status::ok : Status::not_spd;
 }
 
@@ -107,10 +110,20 @@ void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnos
   measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
 }
 
+// Why it is not positive definite: up to which row, or column, it is.
+void tell_pivot(const std::vector<std::string>& names, Verdict& v) {
+  if (v.status != Status::not_spd) return;
+  const auto k = static_cast<std::size_t>(std::max<std::int64_t>(v.pivot, 0));
+  v.reason = v.exactly_singular ? "is not positive definite, but singular."
+             : v.pivot < 0      ? "is not positive definite: a pivot is positive by rounding only."
+                                : say("is not positive definite: elimination leaves no positive number in row ", k,
+                                 k < names.size() ? " (" + names[k] + ")" : std::string(), ".");
+}
+
 void forward(Call& c) {
   const std::int64_t n = c.in[0].shape().back();
   const bool small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n);
-  auto state = new_state(c, batch_of(c.in[0]), {}, !small);
+  auto state = new_state(c, batch_of(c.in[0]), names_of(c, 3), !small);
   const DType work = small ? c.key : working_dtype(c.key, n);
   const Tensor a = brought(c.in[0], work);
   const Wanted wanted{c.attr(0).flag(), c.attr(1) ? c.attr(1).text() : std::string_view()};
@@ -124,6 +137,7 @@ void forward(Call& c) {
     with_float(work, [&]<class T>(T) { run<T>(a, state->batch, wanted, state->verdicts, out.data<T>(), asymmetry); });
     out.finish();
   }
+  state->verdicts.each_own([&](std::size_t, Verdict& v) { tell_pivot(state->names, v); });
   report_asymmetry(c, asymmetry, c.in[0].dtype(), which);
   settle(c, std::move(state), policy_of(c, 2), "Add a small multiple of the identity.");
 }
@@ -138,7 +152,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr upper = false, Attr uplo = {}, Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, shape, v)}, {upper, uplo, if_ill}, covers});
+    out.push_back({{sample_tensor(d, shape, v)}, {upper, uplo, if_ill, Attr()}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_cholesky.params[0].kinds)) {
@@ -169,7 +183,10 @@ const Op op_linalg_cholesky = {
         "The lower triangular L with x = L conj(L)ᵀ of each symmetric or Hermitian positive definite matrix; with "
         "upper = true its conjugate transpose.",
     .params = {{"x", kinds::numeric}},
-    .attrs = {{"upper", AttrType::boolean, false, "Return the upper triangular factor."}, uplo_attr(), policy_attr()},
+    .attrs = {{"upper", AttrType::boolean, false, "Return the upper triangular factor."},
+              uplo_attr(),
+              policy_attr(),
+              names_attr()},
     .infer = infer,
     .forward = forward,
     .diagnoses = true,

@@ -2,7 +2,11 @@
 
 #include "base/text.hpp"
 #include "kernels/modular.hpp"
+#include "linalg/bounds.hpp"
+#include "linalg/explain.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/members.hpp"
+#include "linalg/quad.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
@@ -52,25 +56,62 @@ void run(const Tensor& a, Diagnosis::State& state, Good&& good, Bad&& bad) {
 
 constexpr std::string_view kAdvice = "Look at the matrix: its singular values could not be found.";
 
+// ‖A⁻¹‖₂ by 113-bit elimination, where σₙ is lost in the rounding of σ₁; 0: that does not do either.
+template <class T>
+double norm_of_inverse(std::int64_t n, kernels::View<T> a, double& error) {
+  const QuadLu<T> lu(n, a);
+  std::vector<T> x(static_cast<std::size_t>(n * n), T(0));
+  error = 0;
+  for (std::int64_t j = 0; j < n && !lu.zero_pivot(); ++j) {
+    x[static_cast<std::size_t>(j * n + j)] = T(1);
+    error = std::max(error, quad_solve<T>(lu, a, x.data() + j, n, 0, [](std::int64_t) { return false; }));
+  }
+  if (lu.zero_pivot() || !(error < 1e-3)) return 0;
+  const Spectral<T> svd(n, n, {x.data(), n, 1}, Parts::values);
+  return svd.status() == Status::ok && std::isfinite(svd.sigma()[0]) ? svd.sigma()[0] : 0;
+}
+
+// The condition of a matrix that is not proved singular, and how good it is: σₙ is off by a bound in σ₁.
+template <class T>
+double condition(const Sizes& s, kernels::View<T> a, const std::vector<double>& sigma, Verdict& v) {
+  const double first = sigma[0], rounding = growth_of_errors(s.longest) * kUnit<T>;
+  double value = first / sigma.back();
+  v.forward_error = std::min(1.0, rounding * value);
+  double error = 0;
+  if (v.forward_error > 1e-6 && s.m == s.n && s.n <= kQuadLargest)
+    if (const double other = norm_of_inverse<T>(s.n, a, error); other > 0) {
+      value = first * other;
+      v.forward_error = std::min(1.0, rounding + error);
+      v.method = Method::quad_lu;
+    }
+  v.digits = digits_of(v.forward_error, kUnit<T>);
+  if (v.forward_error < 1) return value;
+  v.status = Status::ill_conditioned;
+  v.reason = say("has a condition of ", few_digits(1 / rounding),
+                 " or more: no digit of its least singular value is sure beside the largest.");
+  return value;
+}
+
 // σ₁/σₙ; infinite for a matrix that is proved singular.
 void forward_cond(Call& c) {
   const Tensor& x = c.in[0];
   const Sizes s(x);
   const DType work = working_dtype(c.key, s.longest);
-  auto state = new_state(c, batch_of(x));
+  auto state = new_state(c, batch_of(x), names_of(c, 1));
   const Tensor a = brought(x, work);
   Result out(c.out[0], real_of(work));
   with_float(work, [&]<class T>(T) {
     using R = typename kernels::RealOf<T>::type;
     constexpr double u = std::numeric_limits<R>::epsilon() / 2;
     R* const to = out.data<R>();
+    const auto verdict = [&](std::int64_t i) -> Verdict& { return state->verdicts[static_cast<std::size_t>(i)]; };
     const auto good = [&](std::int64_t i, const std::vector<double>& sigma, kernels::View<T> m) {
       const double last = sigma.empty() ? 0 : sigma.back(), first = sigma.empty() ? 0 : sigma[0];
       const bool suspicious = last <= 1e3 * static_cast<double>(s.longest) * u * first && s.longest <= 300;
       const bool deficient = suspicious && kernels::exact_rank<T>(s.m, s.n, m) < std::min(s.m, s.n);
       to[i] = sigma.empty()            ? R(0)
               : deficient || last == 0 ? std::numeric_limits<R>::infinity()
-                                       : static_cast<R>(first / last);
+                                       : static_cast<R>(condition<T>(s, m, sigma, verdict(i)));
     };
     run<T>(a, *state, good, [&](std::int64_t i) { to[i] = std::numeric_limits<R>::quiet_NaN(); });
   });
@@ -83,7 +124,8 @@ void forward_rank(Call& c) {
   const Sizes s(x);
   const DType work = working_dtype(c.key, s.longest);
   const Cutoff cutoff = cutoff_of(c, 0, c.key, s.longest);
-  auto state = new_state(c, batch_of(x));
+  auto state = new_state(c, batch_of(x), names_of(c, 3));
+  state->cutoff = {cutoff.rtol, cutoff.atol};
   const Tensor a = brought(x, work);
   auto* const to = reinterpret_cast<std::int64_t*>(c.out[0].node()->data);
   with_float(work, [&]<class T>(T) {
@@ -131,7 +173,7 @@ std::vector<Sample> samples(const Op& op, bool rank) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
-    std::vector<Attr> attrs{if_ill};
+    std::vector<Attr> attrs{if_ill, Attr()};
     if (rank) attrs.insert(attrs.begin(), {rtol, Attr(atol)});
     out.push_back({{sample_tensor(d, shape, v)}, attrs, covers});
   };
@@ -164,7 +206,7 @@ const Op op_linalg_cond = measure({
     .name = "cond",
     .doc = "The condition of each matrix, its largest singular value over its smallest; infinite if that is exactly "
            "zero.",
-    .attrs = {policy_attr()},
+    .attrs = {policy_attr(), names_attr()},
     .infer = infer_cond,
     .forward = forward_cond,
     .vjp = vjp,
@@ -178,7 +220,7 @@ const Op op_linalg_matrix_rank = measure({
     .doc = "How many singular values of each matrix are above rtol times the largest and above atol; -1 where a "
            "matrix has none "
            "(if_ill = nan).",
-    .attrs = {rtol_attr(), atol_attr(), policy_attr()},
+    .attrs = {rtol_attr(), atol_attr(), policy_attr(), names_attr()},
     .infer = infer_rank,
     .forward = forward_rank,
     .no_derivative = "a rank is an integer: it changes by jumps only.",

@@ -40,9 +40,28 @@ std::complex<double> scaled(std::complex<double> v, std::int64_t e) {
   return {std::ldexp(v.real(), n), std::ldexp(v.imag(), n)};
 }
 
-// det, or sign and logarithm if `log`, of every member.
+// A determinant that is not zero, but too small for its dtype: 0, or a number that has lost digits.
+void find_too_small(const Determinant& d, DType dtype, Verdict& v) {
+  const auto exponent = static_cast<int>(std::clamp<std::int64_t>(d.exponent, -5000, 5000));
+  const double least = least_number(dtype), u = round_off(dtype);
+  long double size = 0, lost = 0;
+  for (const double part : {d.mantissa.real(), d.mantissa.imag()}) {
+    const long double exact = std::ldexp(static_cast<long double>(part), exponent);
+    size = std::max(size, std::fabs(exact));
+    lost = std::max(lost, std::fabs(exact - std::nearbyint(exact / least) * least));
+  }
+  if (v.status > Status::ill_conditioned || d.mantissa == 0.0 || size >= least_normal(dtype) || lost <= u * size)
+    return;
+  v.forward_error = std::min(1.0, v.forward_error + static_cast<double>(lost / size));
+  v.digits = digits_of(v.forward_error, u);
+  v.status = Status::overflow;
+  v.reason = say("has a determinant below the range of ", dtype, ", and not 0: ", std::lround(std::floor(v.digits)),
+                 " of its digits are left.");
+}
+
+// det, or sign and logarithm if `log`, of every member, for results in `dtype`.
 template <class T>
-void run(const Tensor& a, const Factors* factors, const Dims& batch, Verdicts& verdicts, T* first,
+void run(const Tensor& a, const Factors* factors, const Dims& batch, DType dtype, Verdicts& verdicts, T* first,
          typename kernels::RealOf<T>::type* log) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t n = a.shape().back();
@@ -54,6 +73,7 @@ void run(const Tensor& a, const Factors* factors, const Dims& batch, Verdicts& v
     if (d.mantissa == 0.0) verdicts[static_cast<std::size_t>(i)].rcond = 0;
     const double size = std::abs(d.mantissa), nan = std::numeric_limits<double>::quiet_NaN();
     const bool bad = d.verdict.status == Status::nonfinite_input;
+    if (!log && !bad) find_too_small(d, dtype, verdicts[static_cast<std::size_t>(i)]);
     if (!log) return put(first, i, bad ? nan : scaled(d.mantissa, d.exponent));
     put(first, i, bad ? nan : size > 0 ? d.mantissa / size : 0);
     log[i] = static_cast<R>(bad ? nan : std::log(size) + static_cast<double>(d.exponent) * 0.693147180559945309417);
@@ -79,31 +99,18 @@ void run_small(const Tensor& a, const Tensors& out, Diagnosis::State& state) {
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         run<double>(members_of(a, state.batch, doubtful, f64), nullptr, {static_cast<std::int64_t>(doubtful.size())},
-                    own, data_of<double>(to[0]), data_of<double>(to[1]));
+                    out[0].dtype(), own, data_of<double>(to[0]), data_of<double>(to[1]));
       });
 }
 
 void keep_hard(const Call& c, const Diagnosis::State& s);
-
-// A determinant that is not zero, but too small for its dtype: 0, or a number of few digits.
-void find_too_small(const Call& c, Diagnosis::State& s) {
-  const bool single = real_of(c.key) != f64;
-  const double least =
-      single ? 1e3 * std::numeric_limits<float>::denorm_min() : 1e6 * std::numeric_limits<double>::denorm_min();
-  s.verdicts.each_own([&](std::size_t i, Verdict& v) {
-    if (v.rcond == 0 || v.status > Status::ill_conditioned) return;
-    if (!(std::abs(value_at(c.out[0], static_cast<std::int64_t>(i))) < least)) return;
-    v.status = Status::overflow;
-    v.reason = say("has a determinant below the range of ", c.key, ", and not 0.");
-  });
-}
 
 void forward(Call& c) {
   const std::int64_t n = c.in[0].shape().back();
   const Factors* const factors = factors_of(c);
   const bool logs = c.out.size() == 2,
              small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n) &&
-                     (!factors || (as_given(factors->kept->options()) && !factors->adjoint));
+                     (!factors || (free_to_factor(factors->kept->options()) && !factors->adjoint));
   auto state = new_state(c, batch_of(c.in[0]), {}, !small);
   const DType work = small ? c.key : working_dtype(c.key, n);
   const Tensor a = brought(small && factors ? factors->kept->matrix() : c.in[0], work);
@@ -113,13 +120,12 @@ void forward(Call& c) {
     Result first(c.out[0], work), log(c.out[logs ? 1 : 0], logs ? real_of(work) : work);
     with_float(work, [&]<class T>(T) {
       using R = typename kernels::RealOf<T>::type;
-      run<T>(a, factors, state->batch, state->verdicts, first.data<T>(), logs ? log.data<R>() : nullptr);
+      run<T>(a, factors, state->batch, c.key, state->verdicts, first.data<T>(), logs ? log.data<R>() : nullptr);
     });
     first.finish();
     if (logs) log.finish();
   }
   if (!logs) keep_hard(c, *state);
-  if (!logs) find_too_small(c, *state);
   settle(c, std::move(state), policy_of(c, 0), "Use slogdet, or a matrix of better condition.", !logs);
 }
 

@@ -90,7 +90,7 @@ void forward(Call& c) {
   const bool both = c.out.size() == 2;
   const DecompositionOptions options = decomposition_options(c, 1);
   const bool small = fits_lanes(c.key, count_of(batch_of(c.in[0])), n, n) && !options.high;
-  auto state = new_state(c, batch_of(c.in[0]), {}, !small);
+  auto state = new_state(c, batch_of(c.in[0]), names_of(c, 3), !small);
   const DType work = small ? c.key : working_dtype(c.key, n);
   const Tensor a = brought(c.in[0], work);
   const Wanted wanted{c.attr(0) ? c.attr(0).text() : std::string_view(), options.high, both};
@@ -121,7 +121,7 @@ std::vector<Sample> samples(const Op& op) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr uplo = {}, Attr if_ill = "raise", Attr accuracy = "normal") {
-    out.push_back({{sample_tensor(d, shape, v)}, {uplo, if_ill, accuracy}, covers});
+    out.push_back({{sample_tensor(d, shape, v)}, {uplo, if_ill, accuracy, Attr()}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds))

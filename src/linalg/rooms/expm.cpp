@@ -19,6 +19,7 @@ using namespace linalg;
 template <class T>
 void judge(const Dense<T>& a, const Exponential<T>& e, Verdict& v) {
   if (a.n > 0) conclude(v, "exponential", e.error / Dense<T>::u, e.error, Dense<T>::u);
+  v.nonzero = a.n > 0;
   if (a.hermitian()) v.structure = Structure::symmetric;
   if (!e.value.finite()) {  // beyond the range: a finding of its own
     v.status = Status::ok;

@@ -69,7 +69,7 @@ void forward(Call& c) {
   const std::string_view uplo = c.attr(0) ? c.attr(0).text() : std::string_view();
   std::vector<double> asymmetry(static_cast<std::size_t>(count_of(batch_of(c.in[0]))));
   const Advice advice{policy_of(c, 1), "Use slogdet, or add a small multiple of the identity.", false,
-                      [&] { report_asymmetry(c, asymmetry, c.in[0].dtype()); }};
+                      [&] { report_asymmetry(c, asymmetry, c.in[0].dtype()); }, names_of(c, 2)};
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) {
     using R = typename Dense<T>::Real;
     const Hermitian<T> h(job.n, job.a, uplo);
@@ -92,7 +92,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr uplo = {}, Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, shape, v)}, {uplo, if_ill}, covers});
+    out.push_back({{sample_tensor(d, shape, v)}, {uplo, if_ill, Attr()}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_logdet.params[0].kinds))
@@ -122,7 +122,7 @@ const Op op_linalg_logdet = measured({
     .name = "logdet",
     .doc = "The logarithm of the determinant of each symmetric or Hermitian positive definite matrix; -inf for a "
            "semidefinite one that is proved singular.",
-    .attrs = {uplo_attr(), policy_attr()},
+    .attrs = {uplo_attr(), policy_attr(), names_attr()},
     .infer = infer,
     .forward = forward,
     .vjp = vjp,

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/augmented.hpp"
+#include "linalg/certified.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
@@ -11,6 +12,7 @@
 #include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/system_rule.hpp"
+#include "linalg/tikhonov.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
 #include "wellposed/creation.hpp"
@@ -56,6 +58,7 @@ void infer(Call& c) {
 struct LstsqSettings {
   Cutoff cutoff;
   Ridge ridge;
+  bool certify = false;
 };
 
 template <class T>
@@ -79,15 +82,18 @@ struct Minimiser {
     v.method = Method::svd;
     v.status = Status::nonfinite_input;
     if (!std::isfinite(kernels::norms<T>(s.m, s.k, b).largest)) return v;
+    double least = 0;  // singular value
     kept.spectral(member, s.m, s.n, a, [&](const Spectral<T>& svd) {
       v.status = svd.status();
+      if (!svd.sigma().empty()) least = svd.sigma().back();
       if (v.status != Status::ok) return;
       if (o.ridge.rule != RidgeRule::none)
-        regularise(svd, v);
+        regularise(a, svd, v);
       else if (s.n == 0 || rank(svd) != s.n || !solve_balanced(member, a, v))
         solve(a, svd, v);
     });
     if (v.status == Status::ok && o.ridge.rule == RidgeRule::none) judge<T>(s, a, v.forward_error, v);
+    if (o.certify && v.status <= Status::ill_conditioned) certify(a, least, v);
     return v;
   }
 
@@ -112,12 +118,21 @@ struct Minimiser {
     v.rcond = found.rcond;
     v.forward_error = found.error;
   }
-  void regularise(const Spectral<T>& svd, Verdict& v) const {
+  // A bound that is proved, in the place of the estimate: of full rank, or with a ridge.
+  void certify(kernels::View<T> a, double least, Verdict& v) const {
+    const double ridge = v.method == Method::ridge ? v.ridge : 0;
+    if (s.n == 0 || s.k == 0 || !(ridge > 0 || v.kept == std::min(s.m, s.n))) return;
+    const auto error = certified_least_squares<T>(s.m, s.n, s.k, a, b, x, ridge, least);
+    if (!error || digits_of(*error, kUnit<T>) < 1) return;
+    v.certified = true;
+    conclude_least_squares<T>(v, *error);
+  }
+  void regularise(kernels::View<T> a, const Spectral<T>& svd, Verdict& v) const {
     v.method = Method::ridge;
     v.ridge =
         o.ridge.rule == RidgeRule::given ? o.ridge.given : svd.choose_ridge(o.ridge.rule, o.ridge.noise, s.k, b);
     v.freedom = svd.freedom(v.ridge);
-    svd.apply(svd.tikhonov(v.ridge), s.k, b, x);
+    conclude_ridge<T>(v, tikhonov_solution<T>(s.m, s.n, s.k, a, svd, v.ridge, b, x));
   }
 };
 
@@ -189,16 +204,28 @@ void run_small(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSett
       });
 }
 
+// Whether x = 0 is what is left of no fit, and not of numbers that are too small: |x| is about |b|/|A|, or 0.
+bool nothing_to_fit(const Sizes& s, const Tensor& a, const Tensor& b, DType result, std::int64_t member,
+                    std::int64_t column) {
+  return with_float(a.dtype(), [&]<class T>(T) {
+    const kernels::View<T> right = Stack<T>(b, s.batch)[member].from(0, column);
+    const double size = kernels::norms<T>(s.m, 1, right).largest,
+                 most = kernels::norms<T>(s.m, s.n, Stack<T>(a, s.batch)[member]).largest;
+    return size == 0 || most == 0 || std::log2(size) - std::log2(most) > std::log2(least_normal(result)) + 60;
+  });
+}
+
 void forward(Call& c) {
   const Sizes s(c.in[0], c.in[1]);
   const std::int64_t longest = std::max(s.m, s.n);
-  const LstsqSettings o{cutoff_of(c, 0, c.key, longest), ridge_of(c, 2)};
+  const LstsqSettings o{cutoff_of(c, 0, c.key, longest), ridge_of(c, 2), flag_of(c, 5)};
   const Factors* const factors = factors_of(c);
   const bool adjoint = factors && factors->adjoint;
   const std::int64_t members = count_of(s.batch);
   const bool small = fits_lanes(c.key, members, s.m, s.n) && fits_lanes(c.key, members, s.m, s.k) &&
-                     o.ridge.rule == RidgeRule::none && !adjoint;
-  auto state = new_state(c, s.batch, {}, !small);
+                     o.ridge.rule == RidgeRule::none && !o.certify && !adjoint;
+  auto state = new_state(c, s.batch, names_of(c, 6), !small);
+  state->cutoff = {o.cutoff.rtol, o.cutoff.atol};
   const DType work = small ? c.key : working_dtype(c.key, longest);
   const Tensor a = brought(factors && !adjoint ? factors->kept->matrix() : c.in[0], work), b = brought(s.b, work);
   if (small) {
@@ -216,9 +243,18 @@ void forward(Call& c) {
   } else {
     c.beside().residuals = {kept_values(s.batch, state->verdicts)};
   }
+  if (o.certify) {
+    state->verdicts.each_own([&](std::size_t, Verdict& v) {
+      if (v.certified && work != c.key) v.forward_error += round_off(c.key);
+    });
+    report_uncertified(c, *state, "that the matrix has full rank could not be shown");
+  }
   settle(c, std::move(state), policy_of(c, 4),
          "Bring its columns to one size, drop small singular values (rtol), or add a ridge; in float32: compute in "
-         "float64.");
+         "float64.",
+         true, {.rows = s.n, .zero = [&](std::int64_t member, std::int64_t column) {
+                  return nothing_to_fit(s, a, b, c.key, member, column);
+                }});
 }
 
 // All of x1's member; the same column of x2's.
@@ -278,7 +314,9 @@ std::vector<Sample> samples() {
   const auto add = [&](DType d, const Dims& a, const std::vector<complex128>& va, const Dims& b,
                        const std::vector<complex128>& vb, std::string_view covers, Attr ridge = {},
                        Attr if_ill = "raise") {
-    out.push_back({{sample_tensor(d, a, va), sample_tensor(d, b, vb)}, {Attr(), 0.0, ridge, 0.0, if_ill}, covers});
+    out.push_back({{sample_tensor(d, a, va), sample_tensor(d, b, vb)},
+                   {Attr(), 0.0, ridge, 0.0, if_ill, false, Attr()},
+                   covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_lstsq.params[0].kinds))
@@ -306,7 +344,7 @@ const Op op_linalg_lstsq = {
         "Singular values up to rtol times the largest, or atol, count as zero; with a ridge λ, |x1 x - x2|² + λ|x|² "
         "is minimised.",
     .params = {{"x1", kinds::numeric}, {"x2", kinds::numeric}},
-    .attrs = ridge_attrs({rtol_attr(), atol_attr()}, {policy_attr()}),
+    .attrs = ridge_attrs({rtol_attr(), atol_attr()}, {policy_attr(), certify_attr(), names_attr()}),
     .infer = infer,
     .forward = forward,
     .diagnoses = true,

@@ -4,6 +4,7 @@
 #include "linalg/factored.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
+#include "linalg/solving.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
 #include "tensor/note.hpp"
@@ -70,7 +71,8 @@ void forward(Call& c) {
   Result out(c.out[0], work);
   with_float(work, [&]<class T>(T) { run<T>(c, s, work, *state, out); });
   out.finish();
-  settle(c, std::move(state), policy_of(c, 0), "Use solve with the matrix itself, or lstsq.");
+  settle(c, std::move(state), policy_of(c, 0), "Use solve with the matrix itself, or lstsq.", true,
+         columns_of(brought(s.b, work), s.batch, s.n));
 }
 
 // All of P's member; the triangles of L's and U's; the same column of x's.

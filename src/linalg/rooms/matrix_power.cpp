@@ -1,4 +1,5 @@
 #include <cmath>
+#include <optional>
 
 #include "linalg/exponential.hpp"
 #include "linalg/rules.hpp"
@@ -20,15 +21,19 @@ void infer(Call& c) {
   infer_square(c);
 }
 
-// value · 2^exponent: powers leave the range of floats long before the matrix does.
+// value · 2^exponent: powers leave the range of floats long before the matrix does. error: at least ‖δ value‖_F;
+// bound: at least |δ value|, element by element, where it is asked for.
 template <class T>
 struct Scaled {
   Dense<T> value;
-  double exponent = 0;
+  double exponent = 0, error = 0;
+  std::optional<Dense<T>> bound = {};
   void normalise() {
     const int e = scaling_exponent(value);
     value.shift(e);
     exponent -= e;
+    error = std::ldexp(error, e);
+    if (bound) bound->shift(e);
   }
   Dense<T> plain() {
     value.shift(static_cast<int>(std::clamp(exponent, -5000.0, 5000.0)));
@@ -36,34 +41,88 @@ struct Scaled {
   }
 };
 
+template <class T>
+Dense<T> sizes_of(Dense<T> a) {
+  for (T& v : a.data) v = T(std::abs(v));
+  return a;
+}
+// Errors add up as products do: |δ(x y)| ≤ |δx||y| + |x||δy| + |δx||δy| + n·u|x||y|, in norms or by elements.
+template <class T>
+Scaled<T> product_of(const Scaled<T>& x, const Scaled<T>& y) {
+  using R = typename Dense<T>::Real;
+  const double rounding = static_cast<double>(x.value.n) * Dense<T>::u, left = x.value.frobenius(),
+               right = y.value.frobenius();
+  Scaled<T> z{x.value * y.value, x.exponent + y.exponent};
+  z.error = x.error * right + left * y.error + x.error * y.error + rounding * left * right;
+  if (!x.bound || !y.bound) return z;
+  Dense<T> size = sizes_of(y.value), more = *y.bound;
+  for (std::size_t e = 0; e < size.data.size(); ++e) {
+    more.data[e] += size.data[e] * static_cast<R>(rounding);
+    size.data[e] += y.bound->data[e];
+  }
+  z.bound = *x.bound * size;  // |δx|(|y| + |δy|) + |x|(|δy| + n·u|y|)
+  const Dense<T> rest = sizes_of(x.value) * more;
+  for (std::size_t e = 0; e < rest.data.size(); ++e) z.bound->data[e] += rest.data[e];
+  return z;
+}
+
 // a^k by repeated squaring, k ≥ 0. `scale`: every product is brought near 1.
 template <class T>
 Scaled<T> whole_power(Scaled<T> a, std::uint64_t k, bool scale) {
   Scaled<T> out{Dense<T>::identity(a.value.n), 0};
-  const auto product = [&](const Scaled<T>& x, const Scaled<T>& y) {
-    Scaled<T> z{x.value * y.value, x.exponent + y.exponent};
+  const auto times = [&](const Scaled<T>& x, const Scaled<T>& y) {
+    Scaled<T> z = product_of(x, y);
     if (scale) z.normalise();
     return z;
   };
   for (bool first = true; k > 0; k >>= 1) {
     if (k & 1) {
-      out = first ? a : product(out, a);
+      out = first ? a : times(out, a);
       first = false;
     }
-    if (k > 1) a = product(a, a);
+    if (k > 1) a = times(a, a);
   }
   return out;
 }
 
-// Without scaling where all products stay in range: elements far below the largest are then kept.
+// How good a whole power is; one that is 0 is exactly that.
 template <class T>
-Dense<T> whole_power(const Dense<T>& a, std::uint64_t k) {
+void judge(const Scaled<T>& a, Verdict& v) {
+  const double most = a.value.largest();
+  v.nonzero = most > 0;
+  const double error = a.bound ? a.bound->largest() : a.error;
+  v.forward_error = std::max(most > 0 ? std::min(1.0, error / most) : 0, Dense<T>::u);
+  v.digits = digits_of(v.forward_error, Dense<T>::u);
+  if (v.status > Status::ill_conditioned) return;
+  v.status = std::min(status_of(v.digits, -1, Dense<T>::u), Status::ill_conditioned);
+  if (v.status == Status::ok) return;
+  v.reason = say("has a power in which products cancel: ",
+                 v.digits >= 1 ? say("about ", std::lround(std::floor(v.digits))) : std::string("no"),
+                 " digits of it can be vouched for.");
+}
+
+// Without scaling where all products stay in range: elements far below the largest are then kept. The error of a is
+// relative to its largest element.
+template <class T>
+Dense<T> whole_power(const Dense<T>& a, std::uint64_t k, double error, Verdict& v) {
+  constexpr std::int64_t kByElements = 512;  // rows: four products for one
+  const double each = error * a.largest();
+  Scaled<T> start{a, 0, each * static_cast<double>(a.n)};
+  start.normalise();
+  Scaled<T> scaled = whole_power(start, k, true);
+  judge(scaled, v);
+  if (v.status == Status::ill_conditioned && a.n <= kByElements) {  // norms say little of a graded or triangular one
+    v.status = Status::ok;
+    v.reason.clear();
+    start.bound = Dense<T>(a.n, a.n);
+    const T same = T(static_cast<typename Dense<T>::Real>(start.error / static_cast<double>(a.n)));
+    std::fill(start.bound->data.begin(), start.bound->data.end(), same);
+    scaled = whole_power(start, k, true);
+    judge(scaled, v);
+  }
   Dense<T> out = whole_power(Scaled<T>{a, 0}, k, false).plain();
   const double most = out.largest(), least = std::numeric_limits<typename Dense<T>::Real>::min() / Dense<T>::u;
-  if (most >= least && most < HUGE_VAL && out.finite()) return out;
-  Scaled<T> scaled{a, 0};
-  scaled.normalise();
-  return whole_power(scaled, k, true).plain();
+  return most >= least && most < HUGE_VAL && out.finite() ? out : scaled.plain();
 }
 
 struct Power {
@@ -125,7 +184,8 @@ void power(Job<T>& job, double p) {
     return fractional_power(job, std::move(a), p);
   }
   const Dense<T> base = p < 0 ? inverse_of(job.matrix(), job.verdict) : job.matrix();
-  job.put(whole_power(base, static_cast<std::uint64_t>(std::fabs(p))));
+  const double error = p < 0 && job.verdict.forward_error < 1 ? job.verdict.forward_error : 0;
+  job.put(whole_power(base, static_cast<std::uint64_t>(std::fabs(p)), error, job.verdict));
 }
 
 void forward(Call& c) {

@@ -89,7 +89,8 @@ void forward(Call& c, bool null) {
   const std::int64_t longest = std::max(x.shape()[x.shape().size() - 2], x.shape().back());
   const DType work = working_dtype(c.key, longest);
   const Cutoff cutoff = cutoff_of(c, 0, c.key, longest);
-  auto state = new_state(c, batch_of(x));
+  auto state = new_state(c, batch_of(x), names_of(c, 3));
+  state->cutoff = {cutoff.rtol, cutoff.atol};
   const Tensor a = brought(x, work);
   with_float(work, [&]<class T>(T) { run<T>(c, a, *state, cutoff, null); });
   settle(c, std::move(state), policy_of(c, 2), kSubspaceAdvice);
@@ -115,7 +116,7 @@ std::vector<Sample> samples(const Op& op) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
-    out.push_back({{sample_tensor(d, shape, v)}, {rtol, atol, if_ill}, covers});
+    out.push_back({{sample_tensor(d, shape, v)}, {rtol, atol, if_ill, Attr()}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op.params[0].kinds)) {
@@ -138,7 +139,7 @@ std::vector<Sample> samples(const Op& op) {
 }
 
 Op basis(Op op) {
-  op.attrs = {rtol_attr(), atol_attr(), policy_attr()};
+  op.attrs = {rtol_attr(), atol_attr(), policy_attr(), names_attr()};
   op.infer = no_outputs;
   op.saves_inputs = 1;
   op.saves_outputs = 1;

@@ -68,6 +68,7 @@ void run(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wa
       const Minimised found =
           least_squares<T>(m, n, m, stack[member], svd, least, {identity.data(), m, 1}, {to, m, 1});
       v.kept = found.kept;
+      v.nonzero = svd.scaled_sigma().size() > 0 && found.kept > 0;
       // ‖δA⁺‖ ≤ 2‖A⁺‖²‖δA‖ at fixed rank (Wedin 1973): kinder to A⁺ as a whole than to its columns one by one.
       const bool whole = found.kept > 0 && found.kept < std::min(m, n);
       conclude_least_squares<T>(v, whole ? std::min(1.0, 2 * kUnit<T> / found.rcond) : found.error);
@@ -137,7 +138,8 @@ void forward(Call& c) {
   const Factors* const factors = factors_of(c);
   const Wanted wanted{cutoff_of(c, 0, c.key, s.longest()), round_off(c.key)};
   const bool adjoint = factors && factors->adjoint, small = fits_lanes(c.key, s.members(), s.m, s.n) && !adjoint;
-  auto state = new_state(c, s.batch, {}, !small);
+  auto state = new_state(c, s.batch, names_of(c, 3), !small);
+  state->cutoff = {wanted.cutoff.rtol, wanted.cutoff.atol};
   const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(factors && !adjoint ? factors->kept->matrix() : c.in[0], work);
   if (small) {
@@ -183,7 +185,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr rtol = {}, Attr if_ill = "raise", double atol = 0) {
-    out.push_back({{sample_tensor(d, shape, v)}, {rtol, atol, if_ill}, covers});
+    out.push_back({{sample_tensor(d, shape, v)}, {rtol, atol, if_ill, Attr()}, covers});
   };
   for (int k = 0; k < kDTypes; ++k)
     if (const auto d = static_cast<DType>(k); is(d, op_linalg_pinv.params[0].kinds)) add(d, {2, 2}, {4, 1, 2, 3}, {});
@@ -210,7 +212,7 @@ const Op op_linalg_pinv = {
         "The Moore-Penrose pseudo-inverse of each matrix: singular values up to rtol times the largest count as "
         "zero.",
     .params = {{"x", kinds::numeric}},
-    .attrs = {rtol_attr(), atol_attr(), policy_attr()},
+    .attrs = {rtol_attr(), atol_attr(), policy_attr(), names_attr()},
     .infer = infer,
     .forward = forward,
     .diagnoses = true,

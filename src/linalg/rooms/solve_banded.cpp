@@ -92,8 +92,8 @@ void forward(Call& c) {
     });
   });
   x.finish();
-  settle(c, std::move(state), options.if_ill,
-         "Remove what depends on the rest, or solve the dense matrix with pinv.");
+  settle(c, std::move(state), options.if_ill, "Remove what depends on the rest, or solve the dense matrix with pinv.",
+         true, columns_of(b, p.batch, p.n));
 }
 
 // The elements of the band that lie in the matrix.

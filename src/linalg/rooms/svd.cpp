@@ -115,7 +115,7 @@ void forward(Call& c, Parts parts, std::size_t first) {
   const bool vectors = parts != Parts::values;
   const bool small =
       fits_lanes(c.key, s.members(), s.m, s.n) && !options.high && (parts != Parts::full || s.m == s.n);
-  auto state = new_state(c, s.batch, {}, !small);
+  auto state = new_state(c, s.batch, names_of(c, first + 2), !small);
   const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(c.in[0], work);
   std::vector<Bounds> own;
@@ -147,7 +147,7 @@ std::vector<Sample> samples(const Op& op, bool vectors) {
   std::vector<Sample> out;
   const auto add = [&](DType d, const Dims& shape, const std::vector<complex128>& v, std::string_view covers,
                        Attr full = true, Attr if_ill = "raise", Attr accuracy = "normal") {
-    std::vector<Attr> attrs{if_ill, accuracy};
+    std::vector<Attr> attrs{if_ill, accuracy, Attr()};
     if (vectors) attrs.insert(attrs.begin(), full);
     out.push_back({{sample_tensor(d, shape, v)}, attrs, covers});
   };

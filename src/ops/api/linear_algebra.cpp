@@ -100,13 +100,13 @@ Tensor chol_update(const In& x1, const In& x2, const CholUpdateOptions& options,
 
 Tensor cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill), Attr(options.names)};
   return call_into(op_linalg_cholesky, Inputs(in), attrs, Place(where), options.out);
 }
 
 Tensor cond(const In& x, const CondOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.names)};
   return call1(op_linalg_cond, Inputs(in), attrs, Place(where));
 }
 
@@ -143,7 +143,7 @@ EigResult eig(const In& x, const EigOptions& options, std::source_location where
 
 EighResult eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   Tensor* const into[] = {options.out ? &options.out->eigenvalues : nullptr, options.out ? &options.out->eigenvectors : nullptr};
   Tensors out = call_into(op_linalg_eigh, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {std::move(out[0]), std::move(out[1])};
@@ -164,7 +164,7 @@ Tensor eigvals(const In& x, const EigvalsOptions& options, std::source_location 
 
 Tensor eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   return call_into(op_linalg_eigvalsh, Inputs(in), attrs, Place(where), options.out);
 }
 
@@ -200,7 +200,7 @@ LdlResult ldl(const In& x, const LdlOptions& options, std::source_location where
 
 Tensor logdet(const In& x, const LogdetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.names)};
   return call1(op_linalg_logdet, Inputs(in), attrs, Place(where));
 }
 
@@ -218,7 +218,7 @@ Tensor low_rank(const In& x, std::int64_t rank, const LowRankOptions& options, s
 
 Tensor lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill), Attr(options.certify), Attr(options.names)};
   return call_into(op_linalg_lstsq, Inputs(in), attrs, Place(where), options.out);
 }
 
@@ -250,7 +250,7 @@ Tensor matrix_power(const In& x, double exponent, const MatrixPowerOptions& opti
 
 Tensor matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   return call1(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
 }
 
@@ -274,13 +274,13 @@ Tensor nearest_spd(const In& x, const NearestSpdOptions& options, std::source_lo
 
 Tensor null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   return call1(op_linalg_null_space, Inputs(in), attrs, Place(where));
 }
 
 Tensor orth(const In& x, const OrthOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   return call1(op_linalg_orth, Inputs(in), attrs, Place(where));
 }
 
@@ -291,7 +291,7 @@ Tensor outer(const In& x1, const In& x2, std::source_location where) {
 
 Tensor pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   return call_into(op_linalg_pinv, Inputs(in), attrs, Place(where), options.out);
 }
 
@@ -389,7 +389,7 @@ Tensor sqrtm(const In& x, const SqrtmOptions& options, std::source_location wher
 
 SvdResult svd(const In& x, const SvdOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   Tensor* const into[] = {options.out ? &options.out->U : nullptr, options.out ? &options.out->S : nullptr, options.out ? &options.out->Vh : nullptr};
   Tensors out = call_into(op_linalg_svd, Inputs(in), attrs, Place(where), Into(into, options.out ? 3 : 0));
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
@@ -397,7 +397,7 @@ SvdResult svd(const In& x, const SvdOptions& options, std::source_location where
 
 Tensor svdvals(const In& x, const SvdvalsOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   return call_into(op_linalg_svdvals, Inputs(in), attrs, Place(where), options.out);
 }
 
@@ -430,7 +430,7 @@ Diagnosed<Tensor> chol_update(const In& x1, const In& x2, const CholUpdateOption
 
 Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.upper), Attr(options.uplo), Attr(options.if_ill), Attr(options.names)};
   Tensor* const into[] = {options.out};
   auto [out, diagnosis] = call_diagnosed(op_linalg_cholesky, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
@@ -438,7 +438,7 @@ Diagnosed<Tensor> cholesky(const In& x, const CholeskyOptions& options, std::sou
 
 Diagnosed<Tensor> cond(const In& x, const CondOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_cond, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -467,7 +467,7 @@ Diagnosed<EigResult> eig(const In& x, const EigOptions& options, std::source_loc
 
 Diagnosed<EighResult> eigh(const In& x, const EighOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   Tensor* const into[] = {options.out ? &options.out->eigenvalues : nullptr, options.out ? &options.out->eigenvectors : nullptr};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigh, Inputs(in), attrs, Place(where), Into(into, options.out ? 2 : 0));
   return {{std::move(out[0]), std::move(out[1])}, diagnosis};
@@ -489,7 +489,7 @@ Diagnosed<Tensor> eigvals(const In& x, const EigvalsOptions& options, std::sourc
 
 Diagnosed<Tensor> eigvalsh(const In& x, const EigvalshOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   Tensor* const into[] = {options.out};
   auto [out, diagnosis] = call_diagnosed(op_linalg_eigvalsh, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
@@ -527,7 +527,7 @@ Diagnosed<LdlResult> ldl(const In& x, const LdlOptions& options, std::source_loc
 
 Diagnosed<Tensor> logdet(const In& x, const LogdetOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.uplo), Attr(options.if_ill), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_logdet, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -548,7 +548,7 @@ Diagnosed<Tensor> low_rank(const In& x, std::int64_t rank, const LowRankOptions&
 
 Diagnosed<Tensor> lstsq(const In& x1, const In& x2, const LstsqOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x1.tensor(), &x2.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.ridge), Attr(options.noise), Attr(options.if_ill), Attr(options.certify), Attr(options.names)};
   Tensor* const into[] = {options.out};
   auto [out, diagnosis] = call_diagnosed(op_linalg_lstsq, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
@@ -578,7 +578,7 @@ Diagnosed<Tensor> matrix_power(const In& x, double exponent, const MatrixPowerOp
 
 Diagnosed<Tensor> matrix_rank(const In& x, const MatrixRankOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_matrix_rank, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
@@ -599,21 +599,21 @@ Diagnosed<Tensor> nearest_spd(const In& x, const NearestSpdOptions& options, std
 
 Diagnosed<Tensor> null_space(const In& x, const NullSpaceOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_null_space, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> orth(const In& x, const OrthOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   auto [out, diagnosis] = call_diagnosed(op_linalg_orth, Inputs(in), attrs, Place(where));
   return {std::move(out[0]), diagnosis};
 }
 
 Diagnosed<Tensor> pinv(const In& x, const PinvOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill)};
+  const Attr attrs[] = {Attr(options.rtol), Attr(options.atol), Attr(options.if_ill), Attr(options.names)};
   Tensor* const into[] = {options.out};
   auto [out, diagnosis] = call_diagnosed(op_linalg_pinv, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};
@@ -722,7 +722,7 @@ Diagnosed<Tensor> sqrtm(const In& x, const SqrtmOptions& options, std::source_lo
 
 Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.full_matrices), Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   Tensor* const into[] = {options.out ? &options.out->U : nullptr, options.out ? &options.out->S : nullptr, options.out ? &options.out->Vh : nullptr};
   auto [out, diagnosis] = call_diagnosed(op_linalg_svd, Inputs(in), attrs, Place(where), Into(into, options.out ? 3 : 0));
   return {{std::move(out[0]), std::move(out[1]), std::move(out[2])}, diagnosis};
@@ -730,7 +730,7 @@ Diagnosed<SvdResult> svd(const In& x, const SvdOptions& options, std::source_loc
 
 Diagnosed<Tensor> svdvals(const In& x, const SvdvalsOptions& options, std::source_location where) {
   const Tensor* const in[] = {&x.tensor()};
-  const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy)};
+  const Attr attrs[] = {Attr(options.if_ill), Attr(options.accuracy), Attr(options.names)};
   Tensor* const into[] = {options.out};
   auto [out, diagnosis] = call_diagnosed(op_linalg_svdvals, Inputs(in), attrs, Place(where), Into(into, options.out ? 1 : 0));
   return {std::move(out[0]), diagnosis};

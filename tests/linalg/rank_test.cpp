@@ -1,0 +1,91 @@
+// What is said of a rank: its threshold, how clear it is, and by which names its columns go.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tensors.hpp"
+
+namespace {
+using namespace wp;
+namespace la = wp::linalg;
+using matrices::told;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Rank, ThresholdIsWhatSingularValuesWereComparedWith) {
+  const Tensor a{{3.0, 0.0}, {0.0, 4.0}, {0.0, 0.0}};
+  const double usual = 3 * 0x1p-52 * 4;
+  for (const la::Diagnosis& d : {la::diagnosed::matrix_rank(a).diagnosis, la::diagnosed::pinv(a).diagnosis,
+                                 la::diagnosed::svdvals(a).diagnosis, la::diagnosed::lstsq(a, ones({3})).diagnosis}) {
+    EXPECT_DOUBLE_EQ(d[0].rank_threshold, usual) << d;
+    EXPECT_EQ(d[0].rank, 2);
+    EXPECT_EQ(d[0].rank_doubt, "") << d;
+  }
+  const auto by = la::diagnosed::pinv(a, {.rtol = 0.8}).diagnosis,
+             of = la::diagnosed::pinv(a, {.atol = 3.5}).diagnosis;
+  EXPECT_DOUBLE_EQ(by[0].rank_threshold, 3.2);
+  EXPECT_DOUBLE_EQ(of[0].rank_threshold, 3.5);
+  EXPECT_EQ(by[0].rank, 1);
+  EXPECT_EQ(of[0].rank, 1);
+  EXPECT_DOUBLE_EQ(of.rank_threshold().item<double>(), 3.5);
+  EXPECT_NEAR(of.rank_gap().item<double>(), 4.0 / 3, 1e-12);
+  EXPECT_TRUE(has(of.json(), "\"rank_threshold\":3.5")) << of.json();
+  EXPECT_TRUE(has(of.text(), "singular values up to 3.5")) << of;
+}
+
+TEST(Rank, AnotherOneIsSaidToBeAsPlausibleOnlyWhereItIs) {
+  const auto doubt = [](double second, const la::PinvOptions& o = {}) {
+    return la::diagnosed::pinv(Tensor{{1.0, 0.0}, {0.0, second}}, o).diagnosis;
+  };
+  EXPECT_TRUE(has(doubt(1e-15)[0].rank_doubt, "rank 1 is as plausible")) << doubt(1e-15);  // 2.3 thresholds
+  EXPECT_TRUE(has(doubt(1e-15).text(), "rank 1 is as plausible")) << doubt(1e-15);
+  EXPECT_EQ(doubt(1e-13)[0].rank_doubt, "");
+  EXPECT_EQ(doubt(0)[0].rank_doubt, "");
+  EXPECT_EQ(doubt(1e-30)[0].rank_doubt, "");
+  EXPECT_TRUE(has(doubt(0.05, {.rtol = 0.1})[0].rank_doubt, "rank 2 is as plausible"));
+  EXPECT_EQ(doubt(1e-3, {.rtol = 0.01})[0].rank_doubt, "");
+  EXPECT_EQ(la::diagnosed::svdvals(Tensor{{1.0, 1.0}, {1.0, 1.0}}).diagnosis[0].rank_doubt, "");
+}
+
+TEST(Names, AreUsedByEveryFunctionThatSpeaksOfColumns) {
+  const std::vector<std::string> names{"MSFT", "AAPL"};
+  const Tensor a{{1.0, 2.0}, {2.0, 4.0}, {3.0, 6.0}}, square{{1.0, 2.0}, {2.0, 4.0}}, b{1.0, 2.0, 4.0};
+  const std::string relation = "AAPL = 2 × MSFT";
+  EXPECT_TRUE(has(la::diagnosed::pinv(a, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::lstsq(a, b, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::svd(a, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::svdvals(a, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::matrix_rank(a, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::cond(a, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::null_space(a, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::orth(a, {.names = names}).diagnosis.text(), relation));
+  EXPECT_TRUE(has(la::diagnosed::inv(square, {.names = names}).diagnosis.text(), relation));
+  EXPECT_FALSE(has(la::diagnosed::pinv(a).diagnosis.text(), "AAPL"));
+}
+
+TEST(Names, SayWhereAMatrixIsNotPositiveDefiniteOrNotFinite) {
+  const std::vector<std::string> names{"MSFT", "AAPL"};
+  const Tensor a{{1.0, 2.0}, {2.0, 1.0}}, bad{{1.0, HUGE_VAL}, {HUGE_VAL, 1.0}};
+  EXPECT_TRUE(has(la::diagnosed::cholesky(a, {.names = names}).diagnosis.text(), "row 1 (AAPL)"));
+  EXPECT_TRUE(has(la::diagnosed::cholesky(a).diagnosis.text(), "in row 1."));
+  EXPECT_TRUE(has(la::diagnosed::cholesky(bad, {.names = names}).diagnosis.text(), "AAPL"));
+  EXPECT_TRUE(has(la::diagnosed::eigh(bad, la::EighOptions{.names = names}).diagnosis.text(), "AAPL"));
+  EXPECT_TRUE(has(la::diagnosed::eigvalsh(bad, {.names = names}).diagnosis.text(), "AAPL"));
+  EXPECT_TRUE(has(la::diagnosed::logdet(bad, {.names = names}).diagnosis.text(), "AAPL"));
+  EXPECT_TRUE(has(la::diagnosed::svdvals(bad, {.names = names}).diagnosis.text(), "AAPL"));
+}
+
+TEST(MatrixPower, SaysHowGoodItIs) {
+  const la::Diagnosis good = la::diagnosed::matrix_power(Tensor{{2.0, 1.0}, {1.0, 3.0}}, 10).diagnosis;
+  EXPECT_TRUE(good.ok());
+  EXPECT_GE(good[0].digits, 13);
+  // (x − y)(x − y)ᵀ-like products that cancel: A² is 1e-16 of |A|².
+  const Tensor a{{1.0 + 0x1p-27, 1.0}, {-1.0 - 0x1p-26 - 0x1p-54 + 0x1p-50, -1.0 - 0x1p-27}};
+  EXPECT_EQ(la::diagnosed::matrix_power(a, 2).diagnosis.status(), la::Status::ill_conditioned);
+  EXPECT_TRUE(la::diagnosed::matrix_power(Tensor{{0.0, 1.0}, {0.0, 0.0}}, 2).diagnosis.ok());
+  EXPECT_TRUE(la::diagnosed::matrix_power(Tensor{{1.0, 1e8}, {0.0, 1.0}}, 1000).diagnosis.ok());
+}
+
+}  // namespace
