@@ -4,15 +4,16 @@
 
 #include "autodiff/slots.hpp"
 #include "ops/derivative.hpp"
-#include "ops/dispatch.hpp"
+#include "ops/follower.hpp"
 
 namespace wp::autodiff {
 
 using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
-class Tangents : public Observer {
+class Tangents : public Follower {
  public:
   void after(Call& c) override;
+  bool follows(const Tensor& t) const noexcept override { return of(t).defined(); }
   void set(const Tensor& x, Tensor tangent);
   // Undefined: zero.
   Tensor of(const Tensor& x) const;

@@ -163,8 +163,9 @@ IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOpti
   if (context().listeners) {
     IterativeOptions again = options;
     again.x0 = Tensor();
-    const auto solved = [a, again](const Tensor& g) { return cg(a, g, again).x; };
-    out.x = implicit_solution(out.x, wp::subtract(b, a(out.x)), solved, solved, where);
+    out.x = implicit_solution(
+        out.x, [a, b](const Tensor& x) { return wp::subtract(b, a(x)); },
+        [a, again](const Tensor& g) { return cg(a, g, again).x; }, where);
   }
   return out;
 }

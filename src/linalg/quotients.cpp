@@ -137,11 +137,14 @@ std::string Quotients::tied_values(const Tensor& tied) const {
   const auto columns = static_cast<std::size_t>(tied.shape().back()), rows = static_cast<std::size_t>(tied.shape(-2));
   const std::size_t member = first / (rows * columns), j = first % columns, i = first / columns % rows;
   const auto k = static_cast<std::size_t>(c_.w.shape().back());
-  const double* const s = c_.s.data() + member * k;
+  const auto value = [&](std::size_t number) {
+    const std::size_t at = member * k + number;
+    return c_.z.empty() ? say(c_.s[at]) : say(c_.z[at]);
+  };
   const std::string whose = c_.s.size() > k ? say(" of matrix ", member) : std::string();
   if (rows != columns || i == j || c_.at_zero[member * k + j])
-    return say("the vectors of the vanishing value ", s[j], " (number ", j, ")", whose);
-  return say("the basis of the repeated values ", s[std::min(i, j)], " and ", s[std::max(i, j)], " (numbers ",
+    return say("the vectors of the vanishing value ", value(j), " (number ", j, ")", whose);
+  return say("the basis of the repeated values ", value(std::min(i, j)), " and ", value(std::max(i, j)), " (numbers ",
              std::min(i, j), " and ", std::max(i, j), ")", whose);
 }
 
@@ -271,6 +274,17 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
               "\"high\", or a wider dtype.");
 }
 
+Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
+                    const std::function<Tensor(const Tensor&)>& at) {
+  if (!b.recorded() || !c.any) return b.g();
+  try {
+    return at(values);
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;
+    return b.g();
+  }
+}
+
 Tensor level_values(const Clusters& c, const Tensor& like) {
   const std::vector<double> v = level(c, static_cast<std::size_t>(like.shape().back()), c.s);
   return astype(Tensor::from(v, like.shape()), like.dtype());
@@ -278,10 +292,6 @@ Tensor level_values(const Clusters& c, const Tensor& like) {
 
 namespace {
 
-// Right and left vectors of one basis of every tie.
-struct Bases {
-  Tensor r, l;
-};
 Bases bases_of(const Clusters& c, const Tensor& s, DType dtype, int flips, std::uint64_t seed) {
   const Tensor r = rotation(c, s.shape(), dtype, flips, seed);
   if (std::find(c.at_zero.begin(), c.at_zero.end(), 1) == c.at_zero.end()) return {r, r};
@@ -331,17 +341,25 @@ struct Compared {
 
 void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
                   const std::function<Tensor(const Tensor&, const Tensor&)>& at) {
-  const Bases first = bases_of(c, s, dtype, 0, 1);
-  const Tensor one = at(first.r, first.l);
   int last = signs ? 1 : 0;  // all flips that tell two vectors apart, or one from its negative
   if (signs && !is_complex(dtype))
     for (std::int64_t n = s.shape().back() - 1; n > 0; n /= 2) ++last;
-  for (int flips = signs ? 1 : 0; flips <= last; ++flips) {
-    const Bases second = bases_of(c, s, dtype, flips, 3);
-    Compared pair(one, at(second.r, second.l), 16 * std::sqrt(finfo(s.dtype()).eps));
+  compare_bases(
+      b, c, finfo(s.dtype()).eps, signs ? 1 : 0, last,
+      [&](int flips, std::uint64_t seed) { return bases_of(c, s, dtype, flips, seed); }, at);
+}
+
+void compare_bases(const Backward& b, const Clusters& c, double eps, int first_flips, int last_flips,
+                   const std::function<Bases(int flips, std::uint64_t seed)>& bases,
+                   const std::function<Tensor(const Tensor&, const Tensor&)>& at) {
+  const Bases first = bases(0, 1);
+  const Tensor one = at(first.r, first.l);
+  for (int flips = first_flips; flips <= last_flips; ++flips) {
+    const Bases second = bases(flips, 3);
+    Compared pair(one, at(second.r, second.l), 16 * std::sqrt(eps));
     if (pair.same()) continue;
     // Where the gradient nearly vanishes, rounding is all that is left of it.
-    const Bases by = bases_of(c, s, dtype, flips, 5);
+    const Bases by = bases(flips, 5);
     const Tensor noise = size_of(subtract(one, at(nudged(first.r, by.r), nudged(first.l, by.l))));
     pair.allowed = add(pair.allowed, multiply(noise, 64));
     pair.judge(b, c);

@@ -62,6 +62,10 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
 // other values. Nothing is looked at where the caller does not want answers checked.
 void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
                  const std::function<Tensor(const Tensor&)>& at);
+// The cotangent of values that are computed once more, where the way back is differentiated again; as it came where
+// nothing follows that could be asked (forward mode).
+Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
+                    const std::function<Tensor(const Tensor&)>& at);
 // The values with ties made exact.
 Tensor level_values(const Clusters& c, const Tensor& like);
 
@@ -69,5 +73,13 @@ Tensor level_values(const Clusters& c, const Tensor& like);
 // turned.
 void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
                   const std::function<Tensor(const Tensor&, const Tensor&)>& at);
+// Right and left vectors of one basis of every tie.
+struct Bases {
+  Tensor r, l;
+};
+// The same with bases of the caller's: those of every pattern of `flips` are compared with the first.
+void compare_bases(const Backward& b, const Clusters& c, double eps, int first_flips, int last_flips,
+                   const std::function<Bases(int flips, std::uint64_t seed)>& bases,
+                   const std::function<Tensor(const Tensor&, const Tensor&)>& at);
 
 }  // namespace wp::linalg

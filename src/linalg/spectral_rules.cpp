@@ -194,23 +194,6 @@ Tensors vjp_eigh(const Backward& b) {
   return {hermitian_cotangent(g, b.attr(0))};
 }
 
-namespace {
-
-// The cotangent of values that are computed once more, where the way back is differentiated again; as it came where
-// nothing follows that could be asked (forward mode).
-Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
-                    const std::function<Tensor(const Tensor&)>& at) {
-  if (!b.recorded() || !c.any) return b.g();
-  try {
-    return at(values);
-  } catch (const GradientError& e) {
-    if (e.finding().code != "WP-GRD-001") throw;
-    return b.g();
-  }
-}
-
-}  // namespace
-
 // Where the way back is differentiated again, U diag(g) Vᴴ is smooth at a tie only together with what g makes of the
 // values: so g is computed once more, from those of this decomposition.
 Tensors vjp_svdvals(const Backward& b) {
