@@ -56,13 +56,13 @@ Tensors vjp_eigh_generalized(const Backward& b) {
   const Clusters c = clusters_of(w, b.residuals[0], false, terms);
   PencilCotangents g;
   if (!b.cotangents[1].defined()) {
-    const auto at_level = [&] { return b.taylor({{level_values(c, w), {}}, {}}, {}, 0)[0][0]; };
-    g = cotangents_of(b, w, v, {{levelled(b, gw, c, "eigenvalues", at_level), {}}}, c);
+    const auto at = [&](const Tensor& values) { return b.taylor({{values, {}}, {}}, {}, 0)[0][0]; };
+    g = cotangents_of(b, w, v, {{levelled(b, gw, c, "eigenvalues", at), {}}}, c);
   } else {
     const Tensor metric = unrecorded([&] { return meant_hermitian(b.in[1], b.attr(0)); });
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, w);
+      const Tensor level = level_values(c, w, finfo(w.dtype()).eps);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor turned = matmul(v, r), a = in_basis(metric, turned, level);
         const PencilCotangents both = cotangents_at(b, metric, level, turned, a, c, c.terms(2));

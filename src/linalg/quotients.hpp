@@ -53,10 +53,9 @@ double near_enough(const Backward& b, const Tensor& a);
 void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed);
 // The same for the largest or the least singular value of a, where it is not tied (`kept` counts one).
 void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool least);
-// A cotangent of values alone, with ties levelled: a kink is a finding. `at_level`: the same where ties are exact, if
-// the rest of the computation can be asked; what is uneven only because values are rounded is no kink.
+// A cotangent of values alone, with ties levelled: a kink is a finding. `at`: the cotangent for other values.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
-                const std::function<Tensor()>& at_level = {});
+                const std::function<Tensor(const Tensor& values)>& at);
 // What the cotangent g of values loses: where it differs between values that are nearly equal, whose vectors mix
 // (WP-GRD-008), and where it moves with the errors of small values, as that of log does (WP-GRD-012). `at`: g for
 // other values. Nothing is looked at where the caller does not want answers checked.
@@ -66,8 +65,9 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
 // nothing follows that could be asked (forward mode).
 Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
                     const std::function<Tensor(const Tensor&)>& at);
-// The values with ties made exact.
-Tensor level_values(const Clusters& c, const Tensor& like);
+// The values with ties made exact, or, but for those that vanish, split by a few times `split` of the largest value:
+// where exact, a choice between them (max) would be no choice.
+Tensor level_values(const Clusters& c, const Tensor& like, double split = 0);
 
 // A smooth loss gives the same gradient in every basis of a tie. `at(r, l)` computes it with right and left vectors
 // turned.

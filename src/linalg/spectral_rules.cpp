@@ -88,7 +88,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
 // `at`: the cotangent for other values.
 Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& g,
                           const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
-  const Tensor level = levelled(b, g, c, "singular values", [&] { return at(level_values(c, s)); });
+  const Tensor level = levelled(b, g, c, "singular values", at);
   find_unsure(b, level, c, s, at);
   const std::int64_t k = s.shape().back();
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
@@ -116,7 +116,7 @@ Tensor turned(const Tensor& whole, const Tensor& r) {
 
 void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   const Unrecorded here;
-  const Tensor s = level_values(c, b.out[1]);
+  const Tensor s = level_values(c, b.out[1], finfo(b.out[1].dtype()).eps);
   const std::int64_t k = s.shape().back();
   verify_bases(b, c, s, b.out[0].dtype(), signs, [&](const Tensor& r, const Tensor& l) {
     const Tensor u = turned(b.out[0], l), v = turned(adjoint(b.out[2]), r);
@@ -145,7 +145,7 @@ Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v
 
 Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& g,
                                const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
-  const Tensor level = levelled(b, g, c, "eigenvalues", [&] { return at(level_values(c, values)); });
+  const Tensor level = levelled(b, g, c, "eigenvalues", at);
   find_unsure(b, level, c, values, at);
   return recombined(v, level, v);
 }
@@ -182,7 +182,7 @@ Tensors vjp_eigh(const Backward& b) {
   } else {
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, values);
+      const Tensor level = level_values(c, values, finfo(values.dtype()).eps);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor vectors = matmul(v, r);
         return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.terms(2));
