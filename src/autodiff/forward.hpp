@@ -23,6 +23,9 @@ class Tangents : public Follower {
   std::vector<Tensor> tangents_;
 };
 
+// Numbers of no meaning, none of them zero, in the shape and dtype of y: seeds of ways back that are linear in them.
+Tensor arbitrary(const Tensor& y);
+
 // x as a tensor of its own: what it is used for elsewhere is not followed.
 Tensor alias(const Tensor& x);
 std::vector<Tensor> aliases(const std::vector<Tensor>& xs);

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "base/text.hpp"
 #include "linalg/bounds.hpp"
@@ -40,16 +39,6 @@ Tensor turning(const Tensor& v, const Tensor& g) {
   const Tensor top = where(first, divide(complex128(0, 1), conj(where(first, v, 1))), 0);
   const Tensor free = add(subtract(g, multiply(v, real(along))), multiply(top, imag(along)));
   return matmul(adjoint(v), free);
-}
-
-// Normal numbers, the same for every call.
-Tensor noise_like(const Tensor& x, std::uint64_t seed) {
-  std::mt19937_64 draw(seed);
-  std::normal_distribution<double> normal;
-  std::vector<complex128> v(static_cast<std::size_t>(x.size()));
-  for (complex128& e : v) e = {normal(draw), is_complex(x.dtype()) ? normal(draw) : 0};
-  const Tensor all = Tensor::from(v, x.shape());
-  return astype(is_complex(x.dtype()) ? all : real(all), x.dtype());
 }
 
 // Where several elements are the largest, the phase of the vector jumps from one to the other, and the loss must not
@@ -94,7 +83,7 @@ Tensor gradient_of(const Backward& b, const Tensor& w, const Tensor& v, const st
       const auto of = [&](const Tensors& g) { return size_of(matmul(wp::abs(adjoint(v)), wp::abs(g[1]))); };
       return t.size() > 1 ? maximum(of(t[0]), of(t[1])) : of(t[0]);
     });
-    Quotients quotients(b, c, n, size);
+    Quotients quotients(b, c, n, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0][1]}); });
     const Tensor one = identity(n, DType::boolean);
     core = sum_of(core, where(one, 0, quotients.of(terms, conj(differences(w)), conj(differences(c.w)), one)));
   }
@@ -105,12 +94,14 @@ Tensor gradient_of(const Backward& b, const Tensor& w, const Tensor& v, const st
 // From what follows; `order` derivatives of it. (Without clusters, and unless somebody asks again, the cotangents at
 // hand would do.)
 Tensor gradient_at(const Backward& b, const Tensor& w, const Tensor& v, const Tensor& a, const EigenClusters& c,
-                   int order) {
+                   int order, bool whole = false) {
   if (order == 0) return gradient_of(b, w, v, b.taylor({{w, v}, {a}}, {}, 0), c);
   const Tensor inverse = diagnosed::inv(v, {.if_ill = "ignore"}).value;
   const Tensor moved = matmul(multiply(v, row(c.w)), inverse);
   const Tensor da = is_complex(b.dtype(0)) ? moved : real(moved);
-  return gradient_of(b, w, v, b.taylor({{w, v}, {a}}, {{c.w, {}}, {astype(da, b.dtype(0))}}, order), c);
+  const auto t = b.taylor({{w, v}, {a}}, {{c.w, {}}, {astype(da, b.dtype(0))}}, order);
+  const Tensor g = gradient_of(b, w, v, t, c);
+  return whole && t[0].size() > 2 ? sum_of(g, t[0][2]) : g;
 }
 
 // Values with ties made exact, or split a little.
@@ -141,7 +132,7 @@ void verify_eig(const Backward& b, const EigenClusters& c) {
     const Tensor turned = matmul(v, r);
     const Tensor a = matmul(multiply(turned, row(level)), diagnosed::inv(turned, {.if_ill = "ignore"}).value);
     const Tensor own = astype(is_complex(b.dtype(0)) ? a : real(a), b.dtype(0));
-    return gradient_at(b, level, turned, own, c, c.terms(2));
+    return gradient_at(b, level, turned, own, c, c.terms(2), true);
   });
 }
 

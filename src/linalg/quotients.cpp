@@ -6,6 +6,8 @@
 
 #include "base/text.hpp"
 #include "linalg/stack.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/moves.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
@@ -80,7 +82,29 @@ void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std
             ". The gradient is a subgradient: the mean over the tie, 0 at zero."));
 }
 
-Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size) : b_(b), c_(c) {
+Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents) {
+  const Unrecorded here;
+  Tensor worst;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Tensors other(vectors.size());
+    for (std::size_t i = 0; i < vectors.size(); ++i)
+      if (vectors[i].defined())
+        other[i] = multiply(
+            vectors[i],
+            add(multiply(real(noise_like(vectors[i], seed)), 2 * finfo(real_of(vectors[i].dtype())).eps), 1));
+    const Tensors again = b.taylor({other, {}}, {}, 0)[0];
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+      if (!vectors[i].defined() || !cotangents[i].defined()) continue;
+      const Tensor off = size_of(subtract(again[i], cotangents[i]));
+      worst = worst.defined() ? maximum(worst, off) : off;
+    }
+  }
+  return worst;
+}
+
+Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size,
+                     std::function<Tensor()> noise)
+    : b_(b), c_(c), noise_(std::move(noise)) {
   const Unrecorded here;
   if (size.defined()) tolerance_ = multiply(size, gauge_rounding(size.dtype(), n));
 }
@@ -110,12 +134,31 @@ Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Te
   return where(small, limit, direct(small));
 }
 
+Tensor Quotients::beyond(const Tensor& off, const Tensor& where_asked) {
+  const Tensor bad = logical_and(where_asked, greater(off, tolerance_));
+  if (!noise_ || !any_true(bad)) return bad;
+  Tensor noise;
+  try {
+    noise = std::exchange(noise_, {})();
+  } catch (const GradientError&) {  // forward mode: nothing follows that could be asked
+  }
+  if (!noise.defined()) return bad;
+  tolerance_ = maximum(tolerance_, multiply(noise, 64.0 * static_cast<double>(off.shape().back())));
+  return logical_and(where_asked, greater(off, tolerance_));
+}
+
+void Quotients::must_vanish(const Tensor& k, std::string_view what) {
+  const Unrecorded here;
+  const Tensor off = wp::abs(k);
+  if (any_true(beyond(off, greater(off, 0)))) refuse_gauge(what, largest(k), largest(tolerance_));
+}
+
 // Where K does not vanish with d, the loss depends on the basis: at a tie there is no derivative; beside it there
 // is one, and it is large.
-void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) const {
+void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) {
   const Unrecorded here;
   const Tensor off = wp::abs(subtract(k, expected));
-  const Tensor bad = logical_and(small, greater(off, tolerance_));
+  const Tensor bad = beyond(off, small);
   if (!bool(wp::any(bad))) return;
   const Tensor tied = logical_and(bad, less_equal(wp::abs(d), c_.tie));
   if (bool(wp::any(tied))) refuse_gauge(tied_values(tied), largest(where(tied, off, 0)), largest(tolerance_));
@@ -153,8 +196,11 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
   const std::int64_t n = v.shape().back();
   Terms terms;
   for (const Tensor& g : t) terms.push_back(skew(matmul(adjoint(v), g)));
-  const Tensor size = unrecorded([&] { return size_of(matmul(adjoint(v), t[0])); });
-  Quotients quotients(b, c, n, size);
+  const Tensor size = unrecorded([&] {
+    const Tensor own = size_of(matmul(adjoint(v), t[0]));  // a cotangent that vanishes is judged by its derivative
+    return t.size() > 1 ? maximum(own, size_of(matmul(adjoint(v), t[1]))) : own;
+  });
+  Quotients quotients(b, c, n, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0]}); });
   const Tensor same = astype(eye(n), DType::boolean);
   if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
   const Tensor pole =
@@ -162,16 +208,56 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
   return where(same, 0, pole);
 }
 
+namespace {
+
+void refuse_splitting(const Tensor& p, const Tensor& small) {
+  const Unrecorded here;
+  const double allowed = gauge_rounding(p.dtype(), p.shape().back());
+  if (any_true(logical_and(small, greater(wp::abs(p), multiply(size_of(p), allowed)))))
+    no_derivative_here(
+        "the direction splits repeated, nearly repeated or vanishing values in another basis than that "
+        "of the vectors.",
+        "Use reverse mode (GradientTape).");
+}
+
+// p with zeros where `small` is true, which p has there, and its derivatives too.
+extern const Op op_vanishing;
+Tensor vanishing(const Tensor& p, const Tensor& small) {
+  const Tensor* const in[] = {&p, &small};
+  return call1(op_vanishing, in, {}, {});
+}
+const Op op_vanishing = {
+    .name = "repeated_values",
+    .group = "linear algebra",
+    .doc = "x where it does not vanish.",
+    .params = {{"x"}, {"small"}},
+    .infer = no_outputs,
+    .forward =
+        [](Call& c) {
+          const Unrecorded here;
+          refuse_splitting(c.in[0], c.in[1]);
+          c.out.push_back(where(c.in[1], 0, c.in[0]));
+        },
+    .notes = Notes::moves,
+    .flow = flow_everything,
+    .jvp =
+        [](const Forward& f) {
+          return Tensors{f.tangents[0].defined() ? vanishing(f.tangents[0], f.in[1]) : Tensor()};
+        },
+    .no_derivative = "how vectors of repeated values turn is known in forward mode only where they do not.",
+};
+
+}  // namespace
+
+Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts) {
+  int depth = 0;
+  for (const Listener* l = context().listeners; l; l = l->outer) depth += l->observer != nullptr;
+  return clusters_of(s, bounds, zero_counts, 2 + depth);
+}
+
 Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small) {
-  {
-    const Unrecorded here;
-    const double allowed = gauge_rounding(p.dtype(), p.shape().back());
-    if (bool(wp::any(logical_and(small, greater(wp::abs(p), multiply(size_of(p), allowed))))))
-      no_derivative_here(
-          "the direction splits repeated or vanishing values in another basis than that of the vectors.",
-          "Use reverse mode (GradientTape).");
-  }
-  return where(small, 0, divide(p, where(small, 1, d)));
+  if (!unrecorded([&] { return any_true(small); })) return divide(p, d);
+  return divide(vanishing(p, small), where(small, 1, d));
 }
 
 // Two terms of the series keep two thirds of the digits at every gap; each further differentiation needs one more.

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "linalg/clusters.hpp"
+#include "linalg/freedom.hpp"
 #include "linalg/rule_kit.hpp"
 
 namespace wp::linalg {
@@ -13,27 +14,37 @@ using Terms = std::vector<Tensor>;
 
 class Quotients {
  public:
-  // `size`: of the cotangents of each member, […, 1, 1].
-  Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size);
+  // `size`: of the cotangents of each member, […, 1, 1]; `noise`: what is rounding of them, asked only where it
+  // matters.
+  Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size, std::function<Tensor()> noise);
   // K/d; `dw`: the denominator made of w. Where d is small: the series, if K vanishes with d.
   Tensor of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except = {});
   // What must vanish because the matrix determines it not at all.
-  void must_vanish(const Tensor& k, std::string_view what) const { linalg::must_vanish(k, tolerance_, what); }
+  void must_vanish(const Tensor& k, std::string_view what);
 
  private:
-  void judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) const;
+  void judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small);
+  // Where `off` exceeds the tolerance, also after noise was measured.
+  Tensor beyond(const Tensor& off, const Tensor& where_asked);
   std::string tied_values(const Tensor& tied) const;
 
   const Backward& b_;
   const Clusters& c_;
   Tensor tolerance_;
+  std::function<Tensor()> noise_;
 };
+
+// How far rounding moves the cotangents of vectors, as measured by rounding them otherwise: all that is left of them
+// where a loss does not vary. vectors[i] is undefined where output i has none. […, 1, 1]
+Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents);
 
 // skew(Vᴴ g)_ij/(λⱼ − λᵢ) with zeros on the diagonal: how eigenvectors turn. t: cotangents of V and their
 // derivatives.
 Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c);
 
-// p/d, 0 where d is small: there p must vanish too.
+// Those of values that tangents pass: each listener outside differentiates them once more.
+Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts);
+// p/d, 0 where d is small: there p must vanish too, and so must its derivatives.
 Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small);
 
 // How many terms of the series are used.
