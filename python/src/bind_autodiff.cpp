@@ -102,7 +102,19 @@ void bind_gradcheck(nb::module_& m) {
 
 void bind_functions(nb::module_& m) {
   m.def("jvp", [](const TensorsFunction& f, const List& x, const List& v) {
-    auto r = unlocked([&](auto w) { return jvp(f, x, v, w); });
+    // What an op refused inside of f is the library's own error again: jvp may know another way.
+    const TensorsFunction own = [&f](const List& at) {
+      try {
+        return f(at);
+      } catch (nb::python_error& e) {
+        const nb::gil_scoped_acquire locked;
+        if (e.value().is_valid() && nb::hasattr(e.value(), "_error"))
+          std::rethrow_exception(
+              *static_cast<std::exception_ptr*>(nb::cast<nb::capsule>(e.value().attr("_error")).data()));
+        throw;
+      }
+    };
+    auto r = unlocked([&](auto w) { return jvp(own, x, v, w); });
     return std::pair(r.values, r.tangents);
   });
   m.def("vjp", [](const TensorsFunction& f, const List& x) {

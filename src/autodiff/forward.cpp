@@ -1,6 +1,7 @@
 #include "autodiff/forward.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
@@ -11,7 +12,7 @@ namespace wp::autodiff {
 namespace {
 
 // The tangent by transposing the reverse rule twice: for cotangents u, ⟨vjp(u), t⟩ = ⟨u, J t⟩, whose gradient in u is
-// J t, whatever u is.
+// J t, whatever u is; not zero, so that the rule sees what depends on a choice.
 Tensors transposed(const Forward& f) {
   Tensors u(f.out.size());
   const std::unique_ptr<bool[]> wanted(new bool[f.in.size()]);
@@ -20,7 +21,7 @@ Tensors transposed(const Forward& f) {
   std::vector<Tensor> sources;
   for (std::size_t o = 0; o < f.out.size(); ++o)
     if (is_floating(f.output(o).dtype)) {
-      u[o] = zeros_for(f.output(o));
+      u[o] = arbitrary(f.out[o]);
       tape.watch(u[o]);
       sources.push_back(u[o]);
     }
@@ -100,6 +101,19 @@ void Tangents::after(Call& c) {
   const Tensors t = c.op.jvp ? c.op.jvp(f) : transposed(f);
   for (std::size_t o = 0; o < c.out.size() && o < t.size(); ++o)
     if (t[o].defined() && is_floating(c.out[o].dtype())) set(c.out[o], like(t[o], c.out[o]));
+}
+
+Tensor arbitrary(const Tensor& y) {
+  const Unseen unseen;
+  std::vector<complex128> v(static_cast<std::size_t>(y.size()));
+  std::minstd_rand draw(1);
+  const auto number = [&] {
+    const double size = 0.5 + static_cast<double>(draw() % 1024) / 1024;
+    return draw() % 2 ? size : -size;
+  };
+  for (complex128& e : v) e = {number(), number()};
+  const Tensor all = Tensor::from(v, y.shape());
+  return astype(is_complex(y.dtype()) ? all : real(all), y.dtype());
 }
 
 Tensor alias(const Tensor& x) {

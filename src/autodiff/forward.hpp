@@ -4,15 +4,16 @@
 
 #include "autodiff/slots.hpp"
 #include "ops/derivative.hpp"
-#include "ops/dispatch.hpp"
+#include "ops/follower.hpp"
 
 namespace wp::autodiff {
 
 using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
-class Tangents : public Observer {
+class Tangents : public Follower {
  public:
   void after(Call& c) override;
+  bool follows(const Tensor& t) const noexcept override { return of(t).defined(); }
   void set(const Tensor& x, Tensor tangent);
   // Undefined: zero.
   Tensor of(const Tensor& x) const;
@@ -21,6 +22,9 @@ class Tangents : public Observer {
   Slots slots_;
   std::vector<Tensor> tangents_;
 };
+
+// Numbers of no meaning, none of them zero, in the shape and dtype of y: seeds of ways back that are linear in them.
+Tensor arbitrary(const Tensor& y);
 
 // x as a tensor of its own: what it is used for elsewhere is not followed.
 Tensor alias(const Tensor& x);

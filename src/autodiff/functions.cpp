@@ -2,6 +2,7 @@
 #include "autodiff/jacobians.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
+#include "linalg/freedom.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/autodiff.hpp"
 #include "wellposed/index.hpp"
@@ -38,35 +39,62 @@ struct Recorded {
   }
 };
 
-// Tangents from ways back, one per element of the results: ⟨its gradient, v⟩. Slow, but a way back does not mind in
-// which basis a direction splits repeated singular values. None: a result is complex, or the function has a kink
-// there.
-std::optional<JvpResults> jvp_by_elements(const TensorsFunction& f, const std::vector<Tensor>& x,
-                                          const std::vector<Tensor>& v, const Place& place) {
-  const Recorded r(f, x, true);
-  JvpResults out;
-  for (std::size_t k = 0; k < r.values.size(); ++k) {
-    const Tensor& y = r.values[k];
-    if (!is(y.dtype(), kinds::real_floating)) return std::nullopt;
-    Tensors elements;
-    for (std::int64_t e = 0; e < y.size(); ++e) {
-      const Tensor seed = autodiff::unit(y, e);
-      const std::vector<Tensor> g = r.tape->gradient({.targets = {&y, 1},
-                                                      .seeds = {&seed, 1},
-                                                      .sources = r.x,
-                                                      .zero_unconnected = true,
-                                                      .place = place,
-                                                      .function = "jvp"});
-      Tensor sum_of = zeros({}, {.dtype = y.dtype()});
-      for (std::size_t i = 0; i < g.size(); ++i)
-        if (v[i].defined()) sum_of = sum_of + astype(sum(real(multiply(conj(g[i]), v[i]))), y.dtype());
-      elements.push_back(sum_of);
+// f′ by two ways back: the first one's result is linear in its seeds u, ⟨vjp(u), v⟩ = ⟨u, f′·v⟩, and the gradient of
+// that in u is f′·v, whatever u is. A way back does not mind in which basis a direction splits repeated singular
+// values; the seeds are no zeros so that it sees what depends on the basis.
+struct TwoWaysBack {
+  std::vector<Tensor> values;
+  std::vector<std::size_t> varying;  // numbers of those that can have a derivative
+  std::shared_ptr<Tape> second = std::make_shared<Tape>(true);
+  std::vector<Tensor> x, u, back;
+
+  TwoWaysBack(const TensorsFunction& f, const std::vector<Tensor>& at, const Place& place,
+              std::string_view function) {
+    const Recorded r(f, at, false);
+    values = r.values;
+    x = r.x;
+    std::vector<Tensor> seeds(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!is_floating(values[k].dtype())) continue;
+      varying.push_back(k);
+      u.push_back(seeds[k] = autodiff::arbitrary(values[k]));
+      second->watch(u.back());
     }
+    second->start();
+    back = r.tape->gradient(r.request(seeds, place, function));
+    second->stop();
     for (const Finding& found : r.tape->findings())
-      if (found.code == "WP-GRD-009") return std::nullopt;
-    out.tangents.push_back(elements.empty() ? zeros_like(y) : reshape(stack(elements), y.shape()));
+      if (found.code == "WP-GRD-009")
+        raise<GradientError>("WP-GRD-011", function,
+                             say("the function has a kink here, and no linear map in its place: ", found.message),
+                             "Move the point, or use gradient, which gives a subgradient.");
   }
-  out.values = r.values;
+  // One per value; undefined: it does not vary.
+  std::vector<Tensor> along(const std::vector<Tensor>& v, const Place& place, std::string_view function) const {
+    std::vector<Tensor> targets, seeds, out(values.size());
+    for (std::size_t i = 0; i < back.size(); ++i)
+      if (v[i].defined()) {
+        targets.push_back(back[i]);
+        seeds.push_back(v[i]);
+      }
+    if (targets.empty() || u.empty()) return out;
+    const std::vector<Tensor> found = second->gradient({.targets = targets,
+                                                        .seeds = seeds,
+                                                        .sources = u,
+                                                        .zero_unconnected = true,
+                                                        .place = place,
+                                                        .function = function});
+    for (std::size_t k = 0; k < varying.size(); ++k) out[varying[k]] = found[k];
+    return out;
+  }
+};
+
+JvpResults jvp_by_ways_back(const TensorsFunction& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v,
+                            const Place& place) {
+  const TwoWaysBack both(f, x, place, "jvp");
+  JvpResults out{both.values, both.along(v, place, "jvp")};
+  for (std::size_t k = 0; k < out.tangents.size(); ++k)
+    if (!out.tangents[k].defined()) out.tangents[k] = zeros_like(out.values[k]);
   return out;
 }
 
@@ -83,15 +111,20 @@ JvpResults jvp(const TensorsFunction& f, const std::vector<Tensor>& x, const std
           "WP-SHP-001", "jvp",
           say("a direction ", v[i].shape(), " must have the shape of its argument ", x[i].shape(), "."));
   JvpResults out;
+  // Where forward mode must choose vectors that are not determined, or cannot, ways back decide: they see whether the
+  // choice matters.
+  bool chose = true;
+  const bool before = std::exchange(linalg::met_freedom(), false);
   try {
     autodiff::Pushed p = autodiff::pushed(f, x, v);
     out = {std::move(p.values), std::move(p.tangents)};
+    chose = linalg::met_freedom();
   } catch (const GradientError& e) {
-    if (e.finding().code != "WP-GRD-011") throw;
-    std::optional<JvpResults> found = jvp_by_elements(f, x, v, where);
-    if (!found) throw;
-    out = std::move(*found);
+    const std::string_view code = e.finding().code;
+    if (code != "WP-GRD-011" && code != "WP-GRD-007" && code != "WP-GRD-001") throw;
   }
+  linalg::met_freedom() = before || chose;
+  if (chose) out = jvp_by_ways_back(f, x, v, where);
   for (const Tensor& t : out.tangents) escape(t, "jvp", Counts::made_and_given, where);
   return out;
 }
@@ -111,23 +144,13 @@ VjpResult vjp(const TensorFunction& f, const Tensor& x, std::source_location whe
   return {p.values[0], [back = p.pullback](const Tensor& u) { return back({u})[0]; }};
 }
 
-// ⟨vjp(u), v⟩ = ⟨u, f′·v⟩: its gradient in u, whatever u is.
 Linearized linearize(const TensorFunction& f, const Tensor& x, std::source_location where) {
-  const Recorded r(many(f), {x}, false);
   const Place place(where);
-  const Tensor u = zeros_like(r.values[0]);
-  const auto second = std::make_shared<Tape>(true);
-  second->watch(u);
-  second->start();
-  const Tensor back = r.tape->gradient(r.request({&u, 1}, place, "linearize"))[0];
-  second->stop();
-  return {r.values[0], [second, u, back, place](const Tensor& v) {
-            return second->gradient({.targets = {&back, 1},
-                                     .seeds = {&v, 1},
-                                     .sources = {&u, 1},
-                                     .zero_unconnected = true,
-                                     .place = place,
-                                     .function = "linearize"})[0];
+  const auto both = std::make_shared<const TwoWaysBack>(many(f), std::vector<Tensor>{x}, place, "linearize");
+  const Tensor value = both->values[0];
+  return {value, [both, value, place](const Tensor& v) {
+            const Tensor t = both->along({v}, place, "linearize")[0];
+            return t.defined() ? t : zeros_like(value);
           }};
 }
 

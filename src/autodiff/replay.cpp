@@ -1,6 +1,7 @@
 #include "autodiff/replay.hpp"
 
 #include "autodiff/forward.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp::autodiff {
 namespace {
@@ -22,6 +23,11 @@ std::vector<char> useful_slots(const Tape& tape, std::size_t from, std::size_t e
   return useful;
 }
 
+void hand_hooks(const Tape& tape, std::int32_t slot, const Tensor& value, Tape& inner) {
+  if (inner.slots().find(value) < 0) return;
+  for (const auto& f : *tape.hooks(slot)) inner.hook(value, f);
+}
+
 void repeat(const Step& s, std::vector<Tensor>& values) {
   std::vector<const Tensor*> in(s.inputs);
   for (std::uint32_t i = 0; i < s.inputs; ++i) {
@@ -37,14 +43,21 @@ void repeat(const Step& s, std::vector<Tensor>& values) {
 }  // namespace
 
 std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end, std::vector<Tensor> values,
-                             std::span<const std::int32_t> target_slots, std::span<const Tensor> targets) {
+                             const Asked& asked, Tape& inner) {
+  const auto& [target_slots, targets, seeds, hooked] = asked;
   const std::vector<char> useful = useful_slots(tape, from, end, target_slots);
+  for (std::size_t k = 0; k < hooked.size(); ++k)
+    if (hooked[k] && values[k].defined()) hand_hooks(tape, static_cast<std::int32_t>(k), values[k], inner);
   for (std::size_t k = from; k < end; ++k) {
     const Step& s = tape.steps()[k];
     bool moved = false, wanted = false;
     for (const std::int32_t i : s.in_slots()) moved |= i >= 0 && values[static_cast<std::size_t>(i)].defined();
     for (const std::int32_t o : s.out_slots()) wanted |= useful[static_cast<std::size_t>(o)] != 0;
-    if (moved && wanted) repeat(s, values);
+    if (!moved || !wanted) continue;
+    repeat(s, values);
+    for (const std::int32_t o : s.out_slots())
+      if (const auto slot = static_cast<std::size_t>(o); slot < hooked.size() && hooked[slot])
+        hand_hooks(tape, o, values[slot], inner);
   }
   std::vector<Tensor> all(targets.begin(), targets.end());
   for (std::size_t k = 0; k < all.size(); ++k)
@@ -53,31 +66,82 @@ std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end
   return all;
 }
 
-Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end, std::span<const Tensor> outputs,
-                             std::span<const Tensor> inputs, std::span<const std::int32_t> target_slots,
-                             std::span<const Tensor> targets, std::span<const Tensor> seeds) {
-  const Step& s = tape.steps()[step];
-  std::vector<Tensor> values(tape.slots().size()), at;
-  for (std::uint32_t i = 0; i < s.inputs && i < inputs.size(); ++i)
-    if (inputs[i].defined() && s.slots[i] >= 0) values[static_cast<std::size_t>(s.slots[i])] = inputs[i];
-  for (std::uint32_t o = 0; o < s.outputs; ++o) {
-    const bool other = o < outputs.size() && outputs[o].defined();
-    at.push_back(alias(other ? outputs[o] : s.saved[s.inputs + o]));
-    values[static_cast<std::size_t>(s.slots[s.inputs + o])] = at.back();
+namespace {
+
+// A step's outputs, and its inputs that are given, at other values, each as a tensor of its own.
+struct Moved {
+  std::vector<Tensor> at, values;  // outputs, then inputs (undefined: as recorded); and by slot
+  Moved(const Tape& tape, const Step& s, std::span<const Tensor> outputs, std::span<const Tensor> inputs)
+      : values(tape.slots().size()) {
+    for (std::uint32_t o = 0; o < s.outputs; ++o) {
+      const bool other = o < outputs.size() && outputs[o].defined();
+      at.push_back(alias(other ? outputs[o] : s.saved[s.inputs + o]));
+      values[static_cast<std::size_t>(s.slots[s.inputs + o])] = at.back();
+    }
+    for (std::uint32_t i = 0; i < s.inputs; ++i) {
+      const bool other = i < inputs.size() && inputs[i].defined() && s.slots[i] >= 0;
+      at.push_back(other ? alias(inputs[i]) : Tensor());
+      if (other) values[static_cast<std::size_t>(s.slots[i])] = at.back();
+    }
   }
+};
+
+Request request_for(std::span<const Tensor> targets, std::span<const Tensor> seeds, std::span<const Tensor> sources,
+                    const Place& place) {
+  return {.targets = targets,
+          .seeds = seeds,
+          .sources = sources,
+          .zero_unconnected = true,
+          .verify = false,
+          .place = place};
+}
+
+}  // namespace
+
+Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end, std::span<const Tensor> outputs,
+                             std::span<const Tensor> inputs, const Asked& asked) {
+  const Step& s = tape.steps()[step];
+  Moved moved(tape, s, outputs, inputs);
   Tape inner(false);
-  const std::vector<Tensor> sources = watch_floating(inner, at);
+  const std::vector<Tensor> sources = watch_floating(inner, moved.at);
   inner.start();
-  const std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(values), target_slots, targets);
+  const std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(moved.values), asked, inner);
   inner.stop();
-  const std::vector<Tensor> found = inner.gradient({.targets = again,
-                                                    .seeds = seeds,
-                                                    .sources = sources,
-                                                    .zero_unconnected = true,
-                                                    .verify = false,
-                                                    .place = s.place});
-  const std::vector<Tensor> all = in_places_of(at, found);
+  const std::vector<Tensor> found = inner.gradient(request_for(again, asked.seeds, sources, s.place));
+  const std::vector<Tensor> all = in_places_of(moved.at, found);
   return {all.begin(), all.end()};
+}
+
+std::vector<Tensors> taylor_by_replay(const Tape& tape, std::size_t step, std::size_t end,
+                                      std::span<const Tensor> point, std::span<const Tensor> direction, int order,
+                                      const Asked& asked) {
+  const Step& s = tape.steps()[step];
+  Moved moved(tape, s, point.first(s.outputs), point.subspan(s.outputs));
+  std::vector<std::unique_ptr<Tape>> tapes;  // outermost first
+  std::vector<Tensor> sources;
+  for (int k = 0; k <= order; ++k) {
+    tapes.push_back(std::make_unique<Tape>(false));
+    sources = watch_floating(*tapes.back(), moved.at);
+    tapes.back()->start();
+  }
+  std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(moved.values), asked, *tapes.back());
+  std::vector<Tensor> own_seeds(asked.seeds.begin(), asked.seeds.end());
+  std::vector<Tensors> all;
+  for (int k = 0; k <= order; ++k) {
+    const std::vector<Tensor> found = tapes.back()->gradient(request_for(again, own_seeds, sources, s.place));
+    tapes.pop_back();
+    const std::vector<Tensor> placed = in_places_of(moved.at, found);
+    all.emplace_back(placed.begin(), placed.end());
+    Tensor slope;  // along the direction
+    for (std::size_t i = 0; i < placed.size() && k < order; ++i) {
+      if (!direction[i].defined() || !placed[i].defined()) continue;
+      const Tensor part = sum(real(multiply(conj_of(direction[i]), placed[i])));
+      slope = slope.defined() ? add(slope, part) : part;
+    }
+    again = {slope};
+    own_seeds.clear();
+  }
+  return all;
 }
 
 }  // namespace wp::autodiff

@@ -4,15 +4,29 @@
 
 namespace wp::autodiff {
 
-// The targets if some slots had other values: calls of steps [from, end) that
-// rest on them are made again (the tape may grow meanwhile: it may record this). `values`,
-// by slot, holds the other values (undefined: as recorded).
-std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end, std::vector<Tensor> values,
-                             std::span<const std::int32_t> target_slots, std::span<const Tensor> targets);
+// What a way back was asked for, and the slots whose gradients hooks have changed (empty: none).
+struct Asked {
+  std::span<const std::int32_t> target_slots;
+  std::span<const Tensor> targets, seeds;
+  std::span<const char> hooked;
+};
 
-// The cotangents of a step's outputs, had they (and its inputs, where they are used again) been these.
+// The targets if some slots had other values: calls of steps [from, end) that rest on them are made again (the tape
+// may grow meanwhile: it may record this). `values`, by slot, holds the other values (undefined: as recorded). Hooks
+// that changed gradients go over to `inner`, which records the calls.
+std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end, std::vector<Tensor> values,
+                             const Asked& asked, Tape& inner);
+
+// The cotangents of a step's outputs, and then of those inputs that are given, as far as they are used again, had
+// they been these.
 Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end, std::span<const Tensor> outputs,
-                             std::span<const Tensor> inputs, std::span<const std::int32_t> target_slots,
-                             std::span<const Tensor> targets, std::span<const Tensor> seeds);
+                             std::span<const Tensor> inputs, const Asked& asked);
+
+// The same, and their first `order` derivatives along a direction, by ways back only: ∂ᵏ∇L = ∇∂ᵏL. What follows may
+// then have repeated values of its own, which forward mode cannot pass. (Not where hooks change gradients: those are
+// no gradients of anything.)
+std::vector<Tensors> taylor_by_replay(const Tape& tape, std::size_t step, std::size_t end,
+                                      std::span<const Tensor> point, std::span<const Tensor> direction, int order,
+                                      const Asked& asked);
 
 }  // namespace wp::autodiff

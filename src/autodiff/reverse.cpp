@@ -12,6 +12,16 @@
 
 namespace wp::autodiff {
 
+namespace {
+thread_local bool taken_back = false;  // derivatives of what follows are computed by ways back
+struct TakenBack {
+  TakenBack() { taken_back = true; }
+  ~TakenBack() { taken_back = false; }
+  TakenBack(const TakenBack&) = delete;
+  TakenBack& operator=(const TakenBack&) = delete;
+};
+}  // namespace
+
 // What a rule may ask.
 class RuleCall : public Backward {
  public:
@@ -34,8 +44,17 @@ class RuleCall : public Backward {
       return std::vector<Tensor>(c.begin(), c.end());
     };
     std::vector<Tensors> all;
-    for (std::vector<Tensor>& d : autodiff::taylor(f, point, direction, order)) all.emplace_back(d.begin(), d.end());
-    return all;
+    try {
+      for (std::vector<Tensor>& d : autodiff::taylor(f, point, direction, order))
+        all.emplace_back(d.begin(), d.end());
+      return all;
+    } catch (const GradientError&) {
+      // Forward mode does not pass repeated values further on. Ways back do, but each multiplies what the next one
+      // has to do: not inside of themselves, and not far.
+      if (order == 0 || depth() + order > 2 || taken_back || !pass_.hooked_.empty()) throw;
+    }
+    const TakenBack until_done;
+    return pass_.replayed_taylor(step_, point, direction, order);
   }
   std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }
   int depth() const noexcept override {
@@ -137,6 +156,8 @@ Tensor Reverse::finished(std::int32_t slot, bool keep) {
           refuse<ShapeError>("WP-SHP-001",
                              say("a hook must return a gradient ", g.shape(), "; got ", other.shape(), "."));
         g = astype(other, g.dtype());
+        hooked_.resize(cotangents_.size());
+        hooked_[static_cast<std::size_t>(slot)] = 1;
       }
   return keep ? g : std::move(g);
 }
@@ -204,7 +225,12 @@ void Reverse::explain_blocked(std::int32_t source) {
 
 Tensors Reverse::replayed_cotangents(std::size_t step, std::span<const Tensor> outputs,
                                      std::span<const Tensor> inputs) {
-  return cotangents_by_replay(tape_, step, end_, outputs, inputs, targets_, request_.targets, seeds_);
+  return cotangents_by_replay(tape_, step, end_, outputs, inputs, {targets_, request_.targets, seeds_, hooked_});
+}
+
+std::vector<Tensors> Reverse::replayed_taylor(std::size_t step, std::span<const Tensor> point,
+                                              std::span<const Tensor> direction, int order) {
+  return taylor_by_replay(tape_, step, end_, point, direction, order, {targets_, request_.targets, seeds_, hooked_});
 }
 
 std::vector<Tensor> Reverse::run() {
@@ -214,9 +240,11 @@ std::vector<Tensor> Reverse::run() {
   std::vector<Tensor> all;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto slot = static_cast<std::size_t>(sources_[i]);
-    // Hooks of tensors that a step made have run there.
+    // Hooks of tensors that a step made have run there; a tensor that is named twice has one gradient.
+    const bool first = std::find(sources_.begin(), sources_.begin() + static_cast<std::ptrdiff_t>(i), sources_[i]) ==
+                       sources_.begin() + static_cast<std::ptrdiff_t>(i);
+    if (cotangents_[slot].defined() && !made_[slot] && first) finished(sources_[i], true);
     Tensor g = cotangents_[slot];
-    if (g.defined() && !made_[slot]) g = finished(sources_[i], true);
     if (!g.defined() && !request_.zero_unconnected) explain_blocked(sources_[i]);
     if (!g.defined() && request_.zero_unconnected)
       g = zeros_for({request_.sources[i].shape(), request_.sources[i].dtype()});

@@ -20,6 +20,8 @@ class Reverse {
   void add_to(std::int32_t slot, Tensor g);
   Tensor finished(std::int32_t slot, bool keep);
   Tensors replayed_cotangents(std::size_t step, std::span<const Tensor> outputs, std::span<const Tensor> inputs);
+  std::vector<Tensors> replayed_taylor(std::size_t step, std::span<const Tensor> point,
+                                       std::span<const Tensor> direction, int order);
   void explain_blocked(std::int32_t source);
 
   Tape& tape_;
@@ -31,6 +33,7 @@ class Reverse {
   std::vector<char> is_source_;       // by slot
   std::size_t end_;                   // steps when it began: the tape may record what follows
   std::vector<char> made_;            // by slot: by a step, not watched
+  std::vector<char> hooked_;          // by slot: a hook has changed its gradient; empty: none has
   std::unique_ptr<Support> support_;  // once something is not finite
 };
 

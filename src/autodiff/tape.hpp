@@ -5,7 +5,7 @@
 
 #include "autodiff/slots.hpp"
 #include "autodiff/step.hpp"
-#include "ops/dispatch.hpp"
+#include "ops/follower.hpp"
 
 namespace wp::autodiff {
 
@@ -17,11 +17,12 @@ struct Request {
   std::string_view function = "gradient";
 };
 
-class Tape : public Observer {
+class Tape : public Follower {
  public:
   explicit Tape(bool persistent);
   ~Tape() override;
   void after(Call& c) override;
+  bool follows(const Tensor& t) const noexcept override { return slots_.find(t) >= 0; }
 
   void watch(const Tensor& x);
   // One per source; undefined: the targets do not depend on it.

@@ -164,8 +164,11 @@ IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOpti
   if (context().listeners) {
     IterativeOptions again = options;
     again.x0 = Tensor();
-    const auto solved = [a, again](const Tensor& g) { return cg(a, g, again).x; };
-    out.x = implicit_solution(out.x, wp::subtract(b, a(out.x)), solved, solved, where);
+    // Aᴴ is A here, but not beside: whoever varies elements of a matrix one by one differentiates through Aᴴ.
+    const LinearOperator turned = a.has_adjoint() ? a.adjoint() : a;
+    out.x = implicit_solution(
+        out.x, [a, b](const Tensor& x) { return wp::subtract(b, a(x)); },
+        [turned, again](const Tensor& g) { return cg(turned, g, again).x; }, where);
   }
   return out;
 }

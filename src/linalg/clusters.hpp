@@ -18,7 +18,8 @@ struct Clusters {
   bool any = false;           // some pair is near, or, where zero counts, some value
   bool ties = false;          // some pair is tied, or some value is zero up to rounding
   bool exact = true;          // every cluster is one tie
-  std::vector<double> s;      // the values, member by member
+  std::vector<double> s;      // the values, member by member; of complex ones the moduli
+  std::vector<complex128> z;  // complex values
   std::vector<double> error;  // of each, as its bounds tell
   std::vector<int> group;     // the tie that a value belongs to, counted in its member; −1: none
   std::vector<char> at_zero;  // zero up to rounding

@@ -147,13 +147,13 @@ IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptio
   IterativeResult out = off_the_tape(
       [&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b, options.restart); }); });
   if (context().listeners) {
-    GmresOptions again = options, turned = options;
-    again.x0 = turned.x0 = Tensor();
+    GmresOptions turned = options;
+    turned.x0 = Tensor();
     turned.preconditioner = std::nullopt;
     if (options.preconditioner && options.preconditioner->has_adjoint())
       turned.preconditioner = options.preconditioner->adjoint();
     out.x = implicit_solution(
-        out.x, wp::subtract(b, a(out.x)), [a, again](const Tensor& t) { return gmres(a, t, again).x; },
+        out.x, [a, b](const Tensor& x) { return wp::subtract(b, a(x)); },
         [a, turned](const Tensor& g) { return gmres(a.adjoint(), g, turned).x; }, where);
   }
   return out;

@@ -1,44 +1,112 @@
+// The op takes x and the parameters: the tensors that the residual is computed from and that somebody differentiates.
+// Its rule computes the residual once more at the x that it gave, which varies with the parameters like any result;
+// so the rule differentiates again. (A residual recorded beside the call would hold x fixed for ever.)
 #include "linalg/implicit.hpp"
 
-#include "ops/derivative.hpp"
-#include "ops/dispatch.hpp"
+#include <algorithm>
+
+#include "base/busy.hpp"
+#include "linalg/rules.hpp"
+#include "ops/follower.hpp"
 #include "ops/moves.hpp"
+#include "wellposed/gradient_tape.hpp"
 
 namespace wp::linalg {
 namespace {
 
-struct Solvers {
-  std::function<Tensor(const Tensor&)> plain, adjoint;
+struct Solution {
+  std::function<Tensor(const Tensor&)> residual, solve_adjoint;
+  std::vector<Tensor> parameters;
 };
+const Solution& solution_of(Attrs attrs) {
+  return attrs[0].object<Solution>();
+}
+
+bool same_variable(const Tensor& a, const Tensor& b) {
+  return a.node() == b.node() || (a.node()->id != 0 && a.node()->id == b.node()->id);
+}
+
+// The tensors that calls take and that `listeners` differentiate.
+class Parameters : public Observer {
+ public:
+  explicit Parameters(const Listener* listeners) {
+    for (const Listener* l = listeners; l; l = l->outer)
+      if (const auto* const f = dynamic_cast<const Follower*>(l->observer)) followers_.push_back(f);
+  }
+  void after(Call& c) override {
+    const Busy busy(busy_);
+    for (std::size_t i = 0; i < c.in.size(); ++i) {
+      const Tensor& t = c.in[i];
+      if (!t.defined() || !is_floating(t.dtype())) continue;
+      const auto known = [&](const Tensor& p) { return same_variable(p, t); };
+      const auto follows = [&](const Follower* f) { return f->follows(t); };
+      if (std::any_of(followers_.begin(), followers_.end(), follows) && std::none_of(all.begin(), all.end(), known))
+        all.push_back(t);
+    }
+  }
+  std::vector<Tensor> all;
+
+ private:
+  std::vector<const Follower*> followers_;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+};
+
+// Where a tape computes what follows a decomposition again, parameters have other values; the residual knows its own.
+void forward(Call& c) {
+  const Solution& s = solution_of(c.attrs);
+  for (std::size_t i = 0; i < s.parameters.size(); ++i)
+    if (!same_variable(c.in[i + 1], s.parameters[i]))
+      no_derivative_here(
+          "a derivative at repeated or vanishing values computes what follows again from other values, and an "
+          "iterative solution knows those only that it was computed from.",
+          "Use solve or lstsq.");
+  forward_same(c);
+}
+
+Tensors vjp(const Backward& b) {
+  const Solution& s = solution_of(b.attrs);
+  const Tensor g = s.solve_adjoint(b.g());
+  GradientTape tape;
+  tape.watch(s.parameters);
+  const Tensor r = s.residual(b.out[0]);
+  const std::vector<Tensor> found =
+      tape.gradient(std::vector<Tensor>{r}, s.parameters, {.output_gradients = {g}, .unconnected = "zero"});
+  Tensors all(1);
+  for (const Tensor& p : found) all.push_back(p);
+  return all;
+}
 
 const Op op_implicit_solution = {
     .name = "implicit_solution",
     .group = "linear algebra",
-    .doc = "x, which depends on what r depends on.",
-    .params = {{"x"}, {"r"}},
-    .attrs = {{.name = "solvers", .type = AttrType::object, .required = true}},
+    .doc = "x, which depends on what its residual is computed from.",
+    .params = {{"x"}, {.name = "parameters", .variadic = true}},
+    .attrs = {{.name = "solution", .type = AttrType::object, .required = true}},
     .infer = no_outputs,
-    .forward = forward_same,
+    .forward = forward,
     .notes = Notes::moves,
     .flow = flow_everything,
-    .vjp =
-        [](const Backward& b) {
-          return Tensors{{}, b.attr(0).object<Solvers>().adjoint(b.g())};
-        },
-    .jvp =
-        [](const Forward& f) {
-          return Tensors{f.tangents[1].defined() ? f.attr(0).object<Solvers>().plain(f.tangents[1]) : Tensor()};
-        },
+    .vjp = vjp,
+    .saves_inputs = ~0U,
+    .saves_outputs = 1,
 };
 
 }  // namespace
 
-Tensor implicit_solution(const Tensor& x, const Tensor& r, std::function<Tensor(const Tensor&)> solve,
-                         std::function<Tensor(const Tensor&)> solve_adjoint, const Place& place) {
+Tensor implicit_solution(const Tensor& x, std::function<Tensor(const Tensor& x)> residual,
+                         std::function<Tensor(const Tensor& g)> solve_adjoint, const Place& place) {
+  Parameters found(context().listeners);
+  {
+    const Unseen unseen;
+    const Listen listen(found);
+    (void)residual(x);
+  }
+  if (found.all.empty()) return x;
+  std::vector<const Tensor*> in{&x};
+  for (const Tensor& p : found.all) in.push_back(&p);
   const Attr attrs[] = {std::shared_ptr<const void>(
-      std::make_shared<const Solvers>(Solvers{std::move(solve), std::move(solve_adjoint)}))};
-  const Tensor* const in[] = {&x, &r};
-  return call1(op_implicit_solution, in, attrs, place);
+      std::make_shared<const Solution>(Solution{std::move(residual), std::move(solve_adjoint), found.all}))};
+  return call1(op_implicit_solution, Inputs(in.data(), in.size()), attrs, place);
 }
 
 }  // namespace wp::linalg

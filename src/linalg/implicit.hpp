@@ -6,9 +6,9 @@
 
 namespace wp::linalg {
 
-// x again, where x solves r(x, parameters) = 0 and r, computed at this x held fixed, is recorded: dx = solve(dr), and
-// a cotangent g of x is the cotangent solve_adjoint(g) of r.
-Tensor implicit_solution(const Tensor& x, const Tensor& r, std::function<Tensor(const Tensor&)> solve,
-                         std::function<Tensor(const Tensor&)> solve_adjoint, const Place& place);
+// x again, where r(x) = b − A x = 0: a cotangent g of x is the cotangent solve_adjoint(g) = A⁻ᴴ g of r, and so of all
+// that r is computed from, at this x. `residual` computes r, and finds what it is computed from by itself.
+Tensor implicit_solution(const Tensor& x, std::function<Tensor(const Tensor& x)> residual,
+                         std::function<Tensor(const Tensor& g)> solve_adjoint, const Place& place);
 
 }  // namespace wp::linalg

@@ -156,19 +156,22 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, double damp) {
   return k.finish("Give a preconditioner, more iterations, or a damping.");
 }
 
-// For the tape: x solves Aᴴ(b − A x) = damp² x; of a wide A it is x0 + Aᴴ y with A Aᴴ y = b − A x0.
+// For the tape: x solves Aᴴ(b − A x) = damp² x; of a wide A it is x0 + M Bᴴ y, where B = A M and B Bᴴ y = b − A x0.
+// The rank is taken to be full, as where an iteration meets few singular values it does not see which others vanish.
 Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, const LsmrOptions& options,
                  const Place& place) {
   IterativeOptions inner;
   inner.rtol = options.rtol;
   inner.if_ill = options.if_ill;
   if (a.rows() < a.columns() && options.damp == 0) {
-    const LinearOperator outer_product = a * a.adjoint();
+    const LinearOperator turned = options.preconditioner ? a * *options.preconditioner : a;
+    const LinearOperator outer_product = turned * turned.adjoint();
     const auto solved = [outer_product, inner](const Tensor& g) { return cg(outer_product, g, inner).x; };
     const Tensor rest = options.x0.defined() ? wp::subtract(b, a(options.x0)) : b;
     const Tensor y = off_the_tape([&] { return solved(rest); });
-    const Tensor part =
-        a.apply_adjoint(implicit_solution(y, wp::subtract(rest, outer_product(y)), solved, solved, place));
+    const auto residual = [rest, outer_product](const Tensor& v) { return wp::subtract(rest, outer_product(v)); };
+    Tensor part = turned.apply_adjoint(implicit_solution(y, residual, solved, place));
+    if (options.preconditioner) part = (*options.preconditioner)(part);
     return options.x0.defined() ? wp::add(options.x0, part) : part;
   }
   const double square = options.damp * options.damp;
@@ -176,8 +179,10 @@ Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, cons
     return wp::add(a.apply_adjoint(a(v)), wp::multiply(v, square));
   });
   const auto solved = [normal, inner](const Tensor& g) { return cg(normal, g, inner).x; };
-  const Tensor r = wp::subtract(a.apply_adjoint(wp::subtract(b, a(x))), wp::multiply(x, square));
-  return implicit_solution(x, r, solved, solved, place);
+  const auto residual = [a, b, square](const Tensor& v) {
+    return wp::subtract(a.apply_adjoint(wp::subtract(b, a(v))), wp::multiply(v, square));
+  };
+  return implicit_solution(x, residual, solved, place);
 }
 
 }  // namespace

@@ -40,11 +40,13 @@ Tensor in_basis(const Tensor& metric, const Tensor& v, const Tensor& x) {
 
 // An A that stands for several members of B does not move with one of them.
 PencilCotangents cotangents_at(const Backward& b, const Tensor& metric, const Tensor& w, const Tensor& v,
-                               const Tensor& a, const Clusters& c, int order) {
-  const Tensor da = unrecorded([&] { return in_basis(metric, v, c.w); });
+                               const Tensor& a, const Clusters& c, int order, bool whole = false) {
+  const Tensor da = in_basis(metric, v, c.w);
   const bool own = b.shape(0) == v.shape();
-  return cotangents_of(
-      b, w, v, b.taylor({{w, v}, {own ? a : Tensor(), {}}}, {{c.w, {}}, {own ? da : Tensor(), {}}}, order), c);
+  const auto t = b.taylor({{w, v}, {own ? a : Tensor(), {}}}, {{c.w, {}}, {own ? da : Tensor(), {}}}, order);
+  PencilCotangents g = cotangents_of(b, w, v, t, c);
+  if (whole && t[0].size() > 2) g.a = sum_of(g.a, t[0][2]);
+  return g;
 }
 
 }  // namespace
@@ -56,16 +58,16 @@ Tensors vjp_eigh_generalized(const Backward& b) {
   const Clusters c = clusters_of(w, b.residuals[0], false, terms);
   PencilCotangents g;
   if (!b.cotangents[1].defined()) {
-    const auto at_level = [&] { return b.taylor({{level_values(c, w), {}}, {}}, {}, 0)[0][0]; };
-    g = cotangents_of(b, w, v, {{levelled(b, gw, c, "eigenvalues", at_level), {}}}, c);
+    const auto at = [&](const Tensor& values) { return b.taylor({{values, {}}, {}}, {}, 0)[0][0]; };
+    g = cotangents_of(b, w, v, {{levelled(b, gw, c, "eigenvalues", at), {}}}, c);
   } else {
-    const Tensor metric = unrecorded([&] { return meant_hermitian(b.in[1], b.attr(0)); });
+    const Tensor metric = meant_hermitian(b.in[1], b.attr(0));
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, w);
+      const Tensor level = level_values(c, w, finfo(w.dtype()).eps);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor turned = matmul(v, r), a = in_basis(metric, turned, level);
-        const PencilCotangents both = cotangents_at(b, metric, level, turned, a, c, c.terms(2));
+        const PencilCotangents both = cotangents_at(b, metric, level, turned, a, c, c.terms(2), true);
         return concat({both.a, both.b}, {.axis = -1});
       });
     }
@@ -78,14 +80,15 @@ Tensors vjp_eigh_generalized(const Backward& b) {
 Tensors jvp_eigh_generalized(const Forward& f) {
   const Tensor &w = f.out[0], &v = f.out[1];
   if (w.size() == 0) return {zeros_for(f.output(0)), zeros_for(f.output(1))};
-  const Clusters c = clusters_of(w, f.residuals[0], false, 2);
+  const Clusters c = tangent_clusters(w, f.residuals[0], false);
+  if (c.any || is_complex(v.dtype())) met_freedom() = true;
   const auto inner = [&](std::size_t i) {
     return f.tangents[i].defined() ? product(adjoint(v), meant_hermitian(f.tangents[i], f.attr(0)), v) : Tensor();
   };
   const Tensor p = inner(0), q = inner(1), mean = multiply(add(row(w), column(w)), 0.5);
   const Tensor m = minus(p, q.defined() ? multiply(q, mean) : q);
   const Tensor apart = subtract(row(w), column(w)), same = astype(eye(w.shape().back()), DType::boolean);
-  const Tensor tied = unrecorded([&] { return logical_and(less_equal(wp::abs(apart), c.tie), logical_not(same)); });
+  const Tensor tied = unrecorded([&] { return logical_and(less_equal(wp::abs(apart), c.near), logical_not(same)); });
   const Tensor turn = turning_tangent(where(same, 0, m), where(same, 1, apart), tied);
   return {real(linalg::diagonal(m)), matmul(v, minus(turn, q.defined() ? multiply(q, 0.5) : q))};
 }

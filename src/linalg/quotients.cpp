@@ -6,6 +6,8 @@
 
 #include "base/text.hpp"
 #include "linalg/stack.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/moves.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
@@ -80,7 +82,29 @@ void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std
             ". The gradient is a subgradient: the mean over the tie, 0 at zero."));
 }
 
-Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size) : b_(b), c_(c) {
+Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents) {
+  const Unrecorded here;
+  Tensor worst;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Tensors other(vectors.size());
+    for (std::size_t i = 0; i < vectors.size(); ++i)
+      if (vectors[i].defined())
+        other[i] = multiply(
+            vectors[i],
+            add(multiply(real(noise_like(vectors[i], seed)), 2 * finfo(real_of(vectors[i].dtype())).eps), 1));
+    const Tensors again = b.taylor({other, {}}, {}, 0)[0];
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+      if (!vectors[i].defined() || !cotangents[i].defined()) continue;
+      const Tensor off = size_of(subtract(again[i], cotangents[i]));
+      worst = worst.defined() ? maximum(worst, off) : off;
+    }
+  }
+  return worst;
+}
+
+Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size,
+                     std::function<Tensor()> noise)
+    : b_(b), c_(c), noise_(std::move(noise)) {
   const Unrecorded here;
   if (size.defined()) tolerance_ = multiply(size, gauge_rounding(size.dtype(), n));
 }
@@ -110,12 +134,31 @@ Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Te
   return where(small, limit, direct(small));
 }
 
+Tensor Quotients::beyond(const Tensor& off, const Tensor& where_asked) {
+  const Tensor bad = logical_and(where_asked, greater(off, tolerance_));
+  if (!noise_ || !any_true(bad)) return bad;
+  Tensor noise;
+  try {
+    noise = std::exchange(noise_, {})();
+  } catch (const GradientError&) {  // forward mode: nothing follows that could be asked
+  }
+  if (!noise.defined()) return bad;
+  tolerance_ = maximum(tolerance_, multiply(noise, 64.0 * static_cast<double>(off.shape().back())));
+  return logical_and(where_asked, greater(off, tolerance_));
+}
+
+void Quotients::must_vanish(const Tensor& k, std::string_view what) {
+  const Unrecorded here;
+  const Tensor off = wp::abs(k);
+  if (any_true(beyond(off, greater(off, 0)))) refuse_gauge(what, largest(k), largest(tolerance_));
+}
+
 // Where K does not vanish with d, the loss depends on the basis: at a tie there is no derivative; beside it there
 // is one, and it is large.
-void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) const {
+void Quotients::judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) {
   const Unrecorded here;
   const Tensor off = wp::abs(subtract(k, expected));
-  const Tensor bad = logical_and(small, greater(off, tolerance_));
+  const Tensor bad = beyond(off, small);
   if (!bool(wp::any(bad))) return;
   const Tensor tied = logical_and(bad, less_equal(wp::abs(d), c_.tie));
   if (bool(wp::any(tied))) refuse_gauge(tied_values(tied), largest(where(tied, off, 0)), largest(tolerance_));
@@ -137,11 +180,14 @@ std::string Quotients::tied_values(const Tensor& tied) const {
   const auto columns = static_cast<std::size_t>(tied.shape().back()), rows = static_cast<std::size_t>(tied.shape(-2));
   const std::size_t member = first / (rows * columns), j = first % columns, i = first / columns % rows;
   const auto k = static_cast<std::size_t>(c_.w.shape().back());
-  const double* const s = c_.s.data() + member * k;
+  const auto value = [&](std::size_t number) {
+    const std::size_t at = member * k + number;
+    return c_.z.empty() ? say(c_.s[at]) : say(c_.z[at]);
+  };
   const std::string whose = c_.s.size() > k ? say(" of matrix ", member) : std::string();
   if (rows != columns || i == j || c_.at_zero[member * k + j])
-    return say("the vectors of the vanishing value ", s[j], " (number ", j, ")", whose);
-  return say("the basis of the repeated values ", s[std::min(i, j)], " and ", s[std::max(i, j)], " (numbers ",
+    return say("the vectors of the vanishing value ", value(j), " (number ", j, ")", whose);
+  return say("the basis of the repeated values ", value(std::min(i, j)), " and ", value(std::max(i, j)), " (numbers ",
              std::min(i, j), " and ", std::max(i, j), ")", whose);
 }
 
@@ -150,8 +196,11 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
   const std::int64_t n = v.shape().back();
   Terms terms;
   for (const Tensor& g : t) terms.push_back(skew(matmul(adjoint(v), g)));
-  const Tensor size = unrecorded([&] { return size_of(matmul(adjoint(v), t[0])); });
-  Quotients quotients(b, c, n, size);
+  const Tensor size = unrecorded([&] {
+    const Tensor own = size_of(matmul(adjoint(v), t[0]));  // a cotangent that vanishes is judged by its derivative
+    return t.size() > 1 ? maximum(own, size_of(matmul(adjoint(v), t[1]))) : own;
+  });
+  Quotients quotients(b, c, n, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0]}); });
   const Tensor same = astype(eye(n), DType::boolean);
   if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
   const Tensor pole =
@@ -159,16 +208,56 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
   return where(same, 0, pole);
 }
 
+namespace {
+
+void refuse_splitting(const Tensor& p, const Tensor& small) {
+  const Unrecorded here;
+  const double allowed = gauge_rounding(p.dtype(), p.shape().back());
+  if (any_true(logical_and(small, greater(wp::abs(p), multiply(size_of(p), allowed)))))
+    no_derivative_here(
+        "the direction splits repeated, nearly repeated or vanishing values in another basis than that "
+        "of the vectors.",
+        "Use reverse mode (GradientTape).");
+}
+
+// p with zeros where `small` is true, which p has there, and its derivatives too.
+extern const Op op_vanishing;
+Tensor vanishing(const Tensor& p, const Tensor& small) {
+  const Tensor* const in[] = {&p, &small};
+  return call1(op_vanishing, in, {}, {});
+}
+const Op op_vanishing = {
+    .name = "repeated_values",
+    .group = "linear algebra",
+    .doc = "x where it does not vanish.",
+    .params = {{"x"}, {"small"}},
+    .infer = no_outputs,
+    .forward =
+        [](Call& c) {
+          const Unrecorded here;
+          refuse_splitting(c.in[0], c.in[1]);
+          c.out.push_back(where(c.in[1], 0, c.in[0]));
+        },
+    .notes = Notes::moves,
+    .flow = flow_everything,
+    .jvp =
+        [](const Forward& f) {
+          return Tensors{f.tangents[0].defined() ? vanishing(f.tangents[0], f.in[1]) : Tensor()};
+        },
+    .no_derivative = "how vectors of repeated values turn is known in forward mode only where they do not.",
+};
+
+}  // namespace
+
+Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts) {
+  int depth = 0;
+  for (const Listener* l = context().listeners; l; l = l->outer) depth += l->observer != nullptr;
+  return clusters_of(s, bounds, zero_counts, 2 + depth);
+}
+
 Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small) {
-  {
-    const Unrecorded here;
-    const double allowed = gauge_rounding(p.dtype(), p.shape().back());
-    if (bool(wp::any(logical_and(small, greater(wp::abs(p), multiply(size_of(p), allowed))))))
-      no_derivative_here(
-          "the direction splits repeated or vanishing values in another basis than that of the vectors.",
-          "Use reverse mode (GradientTape).");
-  }
-  return where(small, 0, divide(p, where(small, 1, d)));
+  if (!unrecorded([&] { return any_true(small); })) return divide(p, d);
+  return divide(vanishing(p, small), where(small, 1, d));
 }
 
 // Two terms of the series keep two thirds of the digits at every gap; each further differentiation needs one more.
@@ -193,22 +282,41 @@ double unevenness(const Clusters& c, std::size_t k, const std::vector<double>& v
   return worst;
 }
 
+// The same at values that are split a little, if what follows can be asked: 0 if it falls with the distance.
+std::optional<double> unevenness_at(const Clusters& c, const Tensor& g,
+                                    const std::function<Tensor(const Tensor& values)>& at) {
+  const Unrecorded here;
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const double eps = finfo(g.dtype()).eps;
+  const auto far = [&](double split) {
+    const std::vector<double> again = doubles_of(at(level_values(c, g, split)));
+    const bool finite = std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); });
+    return finite ? unevenness(c, k, again, eps) : HUGE_VAL;
+  };
+  try {
+    const double wide = far(64 * eps), narrow = far(4 * eps);
+    return narrow <= wide / 4 ? 0 : narrow;
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;  // forward mode: nothing follows
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 // A cotangent of values alone is smooth where tied values have the same, and zeros have none. Elsewhere there is a
-// kink: the mean over the tie is a subgradient, and does not depend on the basis.
+// kink: the mean over the tie is a subgradient, and does not depend on the basis. Values that are computed differ by
+// rounding, and so may cotangents of a smooth loss; those that do not come nearer with the values are the kink's.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
-                const std::function<Tensor()>& at_level) {
+                const std::function<Tensor(const Tensor& values)>& at) {
   if (!c.ties) return g;
   const auto k = static_cast<std::size_t>(g.shape().back());
   const std::vector<double> v = unrecorded([&] { return doubles_of(g); });
-  const double eps = finfo(g.dtype()).eps, worst = unevenness(c, k, v, eps);
+  const double eps = finfo(g.dtype()).eps;
+  double worst = unevenness(c, k, v, eps);
+  if (worst > 0 || b.verify().value_or(true))
+    if (const auto again = unevenness_at(c, g, at)) worst = *again;
   if (worst == 0) return g;
-  if (at_level) {
-    const std::vector<double> again = unrecorded([&] { return doubles_of(at_level()); });
-    const bool finite = std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); });
-    if (finite && unevenness(c, k, again, eps) == 0) return g;
-  }
   find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
             say("the loss has a kink here: it treats ", what,
                 " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie."));
@@ -271,17 +379,32 @@ void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Te
               "\"high\", or a wider dtype.");
 }
 
-Tensor level_values(const Clusters& c, const Tensor& like) {
-  const std::vector<double> v = level(c, static_cast<std::size_t>(like.shape().back()), c.s);
+Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
+                    const std::function<Tensor(const Tensor&)>& at) {
+  if (!b.recorded() || !c.any) return b.g();
+  try {
+    return at(values);
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;
+    return b.g();
+  }
+}
+
+Tensor level_values(const Clusters& c, const Tensor& like, double split) {
+  const auto k = static_cast<std::size_t>(like.shape().back());
+  std::vector<double> v = level(c, k, c.s);
+  for (std::size_t i = 0; i < v.size() && split > 0; ++i) {
+    const double most = *std::max_element(c.s.begin() + static_cast<std::ptrdiff_t>(i / k * k),
+                                          c.s.begin() + static_cast<std::ptrdiff_t>(i / k * k + k),
+                                          [](double x, double y) { return std::fabs(x) < std::fabs(y); });
+    // By steps that no order of the values repeats.
+    if (c.group[i] >= 0 && !c.at_zero[i]) v[i] += split * std::fabs(most) * static_cast<double>(i * 7 % 61 + 1) / 16;
+  }
   return astype(Tensor::from(v, like.shape()), like.dtype());
 }
 
 namespace {
 
-// Right and left vectors of one basis of every tie.
-struct Bases {
-  Tensor r, l;
-};
 Bases bases_of(const Clusters& c, const Tensor& s, DType dtype, int flips, std::uint64_t seed) {
   const Tensor r = rotation(c, s.shape(), dtype, flips, seed);
   if (std::find(c.at_zero.begin(), c.at_zero.end(), 1) == c.at_zero.end()) return {r, r};
@@ -331,17 +454,25 @@ struct Compared {
 
 void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
                   const std::function<Tensor(const Tensor&, const Tensor&)>& at) {
-  const Bases first = bases_of(c, s, dtype, 0, 1);
-  const Tensor one = at(first.r, first.l);
   int last = signs ? 1 : 0;  // all flips that tell two vectors apart, or one from its negative
   if (signs && !is_complex(dtype))
     for (std::int64_t n = s.shape().back() - 1; n > 0; n /= 2) ++last;
-  for (int flips = signs ? 1 : 0; flips <= last; ++flips) {
-    const Bases second = bases_of(c, s, dtype, flips, 3);
-    Compared pair(one, at(second.r, second.l), 16 * std::sqrt(finfo(s.dtype()).eps));
+  compare_bases(
+      b, c, finfo(s.dtype()).eps, signs ? 1 : 0, last,
+      [&](int flips, std::uint64_t seed) { return bases_of(c, s, dtype, flips, seed); }, at);
+}
+
+void compare_bases(const Backward& b, const Clusters& c, double eps, int first_flips, int last_flips,
+                   const std::function<Bases(int flips, std::uint64_t seed)>& bases,
+                   const std::function<Tensor(const Tensor&, const Tensor&)>& at) {
+  const Bases first = bases(0, 1);
+  const Tensor one = at(first.r, first.l);
+  for (int flips = first_flips; flips <= last_flips; ++flips) {
+    const Bases second = bases(flips, 3);
+    Compared pair(one, at(second.r, second.l), 16 * std::sqrt(eps));
     if (pair.same()) continue;
     // Where the gradient nearly vanishes, rounding is all that is left of it.
-    const Bases by = bases_of(c, s, dtype, flips, 5);
+    const Bases by = bases(flips, 5);
     const Tensor noise = size_of(subtract(one, at(nudged(first.r, by.r), nudged(first.l, by.l))));
     pair.allowed = add(pair.allowed, multiply(noise, 64));
     pair.judge(b, c);

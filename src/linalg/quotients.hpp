@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "linalg/clusters.hpp"
+#include "linalg/freedom.hpp"
 #include "linalg/rule_kit.hpp"
 
 namespace wp::linalg {
@@ -13,27 +14,37 @@ using Terms = std::vector<Tensor>;
 
 class Quotients {
  public:
-  // `size`: of the cotangents of each member, […, 1, 1].
-  Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size);
+  // `size`: of the cotangents of each member, […, 1, 1]; `noise`: what is rounding of them, asked only where it
+  // matters.
+  Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size, std::function<Tensor()> noise);
   // K/d; `dw`: the denominator made of w. Where d is small: the series, if K vanishes with d.
   Tensor of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except = {});
   // What must vanish because the matrix determines it not at all.
-  void must_vanish(const Tensor& k, std::string_view what) const { linalg::must_vanish(k, tolerance_, what); }
+  void must_vanish(const Tensor& k, std::string_view what);
 
  private:
-  void judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small) const;
+  void judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small);
+  // Where `off` exceeds the tolerance, also after noise was measured.
+  Tensor beyond(const Tensor& off, const Tensor& where_asked);
   std::string tied_values(const Tensor& tied) const;
 
   const Backward& b_;
   const Clusters& c_;
   Tensor tolerance_;
+  std::function<Tensor()> noise_;
 };
+
+// How far rounding moves the cotangents of vectors, as measured by rounding them otherwise: all that is left of them
+// where a loss does not vary. vectors[i] is undefined where output i has none. […, 1, 1]
+Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents);
 
 // skew(Vᴴ g)_ij/(λⱼ − λᵢ) with zeros on the diagonal: how eigenvectors turn. t: cotangents of V and their
 // derivatives.
 Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c);
 
-// p/d, 0 where d is small: there p must vanish too.
+// Those of values that tangents pass: each listener outside differentiates them once more.
+Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts);
+// p/d, 0 where d is small: there p must vanish too, and so must its derivatives.
 Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small);
 
 // How many terms of the series are used.
@@ -53,21 +64,33 @@ double near_enough(const Backward& b, const Tensor& a);
 void find_near(const Backward& b, const Tensor& gap, const Tensor& largest, double allowed);
 // The same for the largest or the least singular value of a, where it is not tied (`kept` counts one).
 void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool least);
-// A cotangent of values alone, with ties levelled: a kink is a finding. `at_level`: the same where ties are exact, if
-// the rest of the computation can be asked; what is uneven only because values are rounded is no kink.
+// A cotangent of values alone, with ties levelled: a kink is a finding. `at`: the cotangent for other values.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
-                const std::function<Tensor()>& at_level = {});
+                const std::function<Tensor(const Tensor& values)>& at);
 // What the cotangent g of values loses: where it differs between values that are nearly equal, whose vectors mix
 // (WP-GRD-008), and where it moves with the errors of small values, as that of log does (WP-GRD-012). `at`: g for
 // other values. Nothing is looked at where the caller does not want answers checked.
 void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
                  const std::function<Tensor(const Tensor&)>& at);
-// The values with ties made exact.
-Tensor level_values(const Clusters& c, const Tensor& like);
+// The cotangent of values that are computed once more, where the way back is differentiated again; as it came where
+// nothing follows that could be asked (forward mode).
+Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
+                    const std::function<Tensor(const Tensor&)>& at);
+// The values with ties made exact, or, but for those that vanish, split by a few times `split` of the largest value:
+// where exact, a choice between them (max) would be no choice.
+Tensor level_values(const Clusters& c, const Tensor& like, double split = 0);
 
 // A smooth loss gives the same gradient in every basis of a tie. `at(r, l)` computes it with right and left vectors
 // turned.
 void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
                   const std::function<Tensor(const Tensor&, const Tensor&)>& at);
+// Right and left vectors of one basis of every tie.
+struct Bases {
+  Tensor r, l;
+};
+// The same with bases of the caller's: those of every pattern of `flips` are compared with the first.
+void compare_bases(const Backward& b, const Clusters& c, double eps, int first_flips, int last_flips,
+                   const std::function<Bases(int flips, std::uint64_t seed)>& bases,
+                   const std::function<Tensor(const Tensor&, const Tensor&)>& at);
 
 }  // namespace wp::linalg

@@ -13,6 +13,8 @@
 #include "linalg/rule_kit.hpp"
 #include "linalg/spectral_rules.hpp"
 #include "linalg/stack.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/moves.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
@@ -120,6 +122,8 @@ class Replay {
   bool same() const { return same_; }
   // Whether M is A for every member.
   bool is_whole() const { return !finder_; }
+  // Whether M is A for some member whose derivative is not that of M.
+  bool some_whole() const { return whole_.defined() && any_true(whole_); }
   Tensor back(const Tensor& g) const {
     if (!finder_) return g;
     return mixed_ ? where(each(whole_), g, finder_->back(g)) : finder_->back(g);
@@ -219,6 +223,22 @@ class Leading : public Backward {
   const Replay& replay_;
 };
 
+// Second derivatives of vectors see how the part of A beyond its rank moves, of which the random vectors show some
+// directions only, which depend on how A moves.
+const Op first_order_only = {
+    .name = "randomized_svd",
+    .group = "linear algebra",
+    .doc = "x, whose derivative is not known.",
+    .params = {{"x"}},
+    .infer = no_outputs,
+    .forward = forward_same,
+    .notes = Notes::moves,
+    .flow = flow_moves,
+    .no_derivative =
+        "second derivatives of randomized_svd are not available where the matrix has no more singular values "
+        "than random vectors; those of svd are, and those of S alone.",
+};
+
 Saved of_whole(const Saved& s, const Replay& replay) {
   return {s.op, s.attrs, s.in, {replay.out().begin(), replay.out().size()}, {&replay.bounds(), 1}, s.facts, s.place};
 }
@@ -233,7 +253,11 @@ Tensors vjp_randomized_svd(const Backward& b) {
   if (vectors && !replay.same()) g = b.taylor({cut(replay.out(), replay.k()), {}}, {}, 0)[0];
   replay.refuse_turning(g[0]);
   const Tensors whole = padded({g.begin(), g.size()}, replay.l() - replay.k());
-  return {replay.back(vjp_svd(Leading(b, of_whole(b, replay), {whole.begin(), whole.size()}, replay))[0])};
+  const Tensor found =
+      replay.back(vjp_svd(Leading(b, of_whole(b, replay), {whole.begin(), whole.size()}, replay))[0]);
+  if (!vectors || !b.recorded() || !replay.some_whole()) return {found};
+  const Tensor* const in[] = {&found};
+  return {call1(first_order_only, in, {}, b.place)};
 }
 
 Tensors jvp_randomized_svd(const Forward& f) {

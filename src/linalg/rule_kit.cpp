@@ -1,13 +1,20 @@
 #include "linalg/rule_kit.hpp"
 
 #include <cmath>
+#include <random>
 
 #include "base/text.hpp"
+#include "linalg/freedom.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
+
+bool& met_freedom() noexcept {
+  thread_local bool met = false;
+  return met;
+}
 
 Tensor skew(const Tensor& z) {
   return multiply(subtract(z, adjoint(z)), 0.5);
@@ -29,6 +36,14 @@ Tensor size_of(const Tensor& x) {
 }
 double largest(const Tensor& x) {
   return x.defined() && x.size() ? astype(wp::max(wp::abs(x)), f64).item<double>() : 0;
+}
+Tensor noise_like(const Tensor& x, std::uint64_t seed) {
+  std::mt19937_64 draw(seed);
+  std::normal_distribution<double> normal;
+  std::vector<complex128> v(static_cast<std::size_t>(x.size()));
+  for (complex128& e : v) e = {normal(draw), is_complex(x.dtype()) ? normal(draw) : 0};
+  const Tensor all = Tensor::from(v, x.shape());
+  return astype(is_complex(x.dtype()) ? all : real(all), x.dtype());
 }
 double gauge_rounding(DType dtype, std::int64_t n) {
   return std::ldexp(finfo(real_of(dtype)).eps, 13) * static_cast<double>(n);

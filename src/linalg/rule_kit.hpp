@@ -17,6 +17,8 @@ Tensor trailing(const Tensor& x, std::int64_t k);
 // The largest |element| of each matrix, […, 1, 1], and of all.
 Tensor size_of(const Tensor& x);
 double largest(const Tensor& x);
+// Normal numbers in the shape and dtype of x, the same for every call.
+Tensor noise_like(const Tensor& x, std::uint64_t seed);
 
 // 2¹³ n ε: what rounding leaves, relative to the largest element of what it is computed from, of a part of a
 // cotangent or tangent that is zero exactly, where vectors have length n. What exceeds it is a dependence on an

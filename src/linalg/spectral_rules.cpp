@@ -46,7 +46,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
       if (rows > k) outer = subtract(g1, matmul(one, inner));
       if (two.defined()) outer = subtract(outer, matmul(two, matmul(adjoint(g2), one)));
       rest.push_back(outer);
-      if (&g == &t[0]) {
+      if (&g - t.data() < 2) {  // a cotangent that vanishes is judged by its derivative
         const Unrecorded here;
         const Tensor own = size_of(two.defined() ? matmul(adjoint(whole), g_whole) : inner);
         size = size.defined() ? maximum(size, own) : own;
@@ -59,7 +59,9 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
   }
   Tensor core = t[0].S.defined() ? on_diagonal(t[0].S) : Tensor();
   Tensor g;
-  Quotients quotients(b, c, std::max(m, n), size);
+  Quotients quotients(b, c, std::max(m, n), size, [&] {
+    return measured_noise(b, {p.U, {}, adjoint(p.V)}, {t[0].U, {}, t[0].V.defined() ? adjoint(t[0].V) : Tensor()});
+  });
   if (plus_terms[0].defined()) {
     const Tensor same = astype(eye(k), DType::boolean);
     if (is_complex(p.U.dtype()))
@@ -88,7 +90,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
 // `at`: the cotangent for other values.
 Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& g,
                           const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
-  const Tensor level = levelled(b, g, c, "singular values", [&] { return at(level_values(c, s)); });
+  const Tensor level = levelled(b, g, c, "singular values", at);
   find_unsure(b, level, c, s, at);
   const std::int64_t k = s.shape().back();
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
@@ -98,14 +100,21 @@ Factors factors_of(const Tensors& outputs) {
   return {outputs[0], outputs[1], adjoint(outputs[2])};
 }
 
-// The gradient at other factors, with the series.
-Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int order) {
+// The gradient at other factors, with the series; `whole`: with what A's uses beside the decomposition add, as only
+// their sum is the same in every basis.
+Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int order,
+                   bool whole = false) {
   const Factors p = factors_of(outputs);
   const std::int64_t k = p.S.shape().back();
-  const Tensor da = unrecorded([&] { return recombined(leading(p.U, k), c.w, leading(p.V, k)); });
+  const Tensor da = recombined(leading(p.U, k), c.w, leading(p.V, k));
   std::vector<Cotangents> t;
-  for (const Tensors& g : b.taylor({outputs, {a}}, {{{}, c.w, {}}, {da}}, order)) t.push_back(cotangents_of(g));
-  return gradient_of_svd(b, p, t, c);
+  Tensor beside;
+  for (const Tensors& g : b.taylor({outputs, {a}}, {{{}, c.w, {}}, {da}}, order)) {
+    t.push_back(cotangents_of(g));
+    if (t.size() == 1 && g.size() > 3) beside = g[3];
+  }
+  const Tensor g = gradient_of_svd(b, p, t, c);
+  return whole ? sum_of(g, beside) : g;
 }
 
 Tensor turned(const Tensor& whole, const Tensor& r) {
@@ -116,12 +125,12 @@ Tensor turned(const Tensor& whole, const Tensor& r) {
 
 void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   const Unrecorded here;
-  const Tensor s = level_values(c, b.out[1]);
+  const Tensor s = level_values(c, b.out[1], finfo(b.out[1].dtype()).eps);
   const std::int64_t k = s.shape().back();
   verify_bases(b, c, s, b.out[0].dtype(), signs, [&](const Tensor& r, const Tensor& l) {
     const Tensor u = turned(b.out[0], l), v = turned(adjoint(b.out[2]), r);
     const Tensor a = recombined(leading(u, k), s, leading(v, k));
-    return gradient_at(b, {u, s, adjoint(v)}, a, c, c.terms(2));
+    return gradient_at(b, {u, s, adjoint(v)}, a, c, c.terms(2), true);
   });
 }
 
@@ -138,14 +147,15 @@ Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v
 }
 
 Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& a, const Clusters& c,
-                        int order) {
-  const Tensor da = unrecorded([&] { return recombined(v, c.w, v); });
-  return gradient_of_eigh(b, values, v, b.taylor({{values, v}, {a}}, {{c.w, {}}, {da}}, order), c);
+                        int order, bool whole = false) {
+  const auto t = b.taylor({{values, v}, {a}}, {{c.w, {}}, {recombined(v, c.w, v)}}, order);
+  const Tensor g = gradient_of_eigh(b, values, v, t, c);
+  return whole && t[0].size() > 2 ? sum_of(g, t[0][2]) : g;
 }
 
 Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& g,
                                const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
-  const Tensor level = levelled(b, g, c, "eigenvalues", [&] { return at(level_values(c, values)); });
+  const Tensor level = levelled(b, g, c, "eigenvalues", at);
   find_unsure(b, level, c, values, at);
   return recombined(v, level, v);
 }
@@ -182,10 +192,10 @@ Tensors vjp_eigh(const Backward& b) {
   } else {
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, values);
+      const Tensor level = level_values(c, values, finfo(values.dtype()).eps);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor vectors = matmul(v, r);
-        return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.terms(2));
+        return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.terms(2), true);
       });
     }
     g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, c.terms(terms))
@@ -193,23 +203,6 @@ Tensors vjp_eigh(const Backward& b) {
   }
   return {hermitian_cotangent(g, b.attr(0))};
 }
-
-namespace {
-
-// The cotangent of values that are computed once more, where the way back is differentiated again; as it came where
-// nothing follows that could be asked (forward mode).
-Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
-                    const std::function<Tensor(const Tensor&)>& at) {
-  if (!b.recorded() || !c.any) return b.g();
-  try {
-    return at(values);
-  } catch (const GradientError& e) {
-    if (e.finding().code != "WP-GRD-001") throw;
-    return b.g();
-  }
-}
-
-}  // namespace
 
 // Where the way back is differentiated again, U diag(g) Vᴴ is smooth at a tie only together with what g makes of the
 // values: so g is computed once more, from those of this decomposition.

@@ -11,5 +11,7 @@ Tensors jvp_eigh(const Forward& f);
 // Of values alone: the vectors are computed now.
 Tensors vjp_svdvals(const Backward& b);
 Tensors vjp_eigvalsh(const Backward& b);
+Tensors jvp_svdvals(const Forward& f);
+Tensors jvp_eigvalsh(const Forward& f);
 
 }  // namespace wp::linalg

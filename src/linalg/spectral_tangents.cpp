@@ -1,5 +1,6 @@
 // Let P = Uᴴ dA V. Then dS = Re diag P, and U and V turn by X ± Y with X = (P + Pᴴ)/2 over s_j − s_i and
-// Y = (P − Pᴴ)/2 over s_i + s_j. A direction that splits a tie in another basis has no tangent in this one.
+// Y = (P − Pᴴ)/2 over s_i + s_j. A direction that splits a tie in another basis has no tangent in this one, and
+// beside a tie one that has lost its digits.
 #include "linalg/quotients.hpp"
 #include "linalg/spectral_rules.hpp"
 #include "wellposed/creation.hpp"
@@ -11,16 +12,17 @@ Tensors jvp_svd(const Forward& f) {
   if (s.size() == 0) return {zeros_for(f.output(0)), zeros_for(f.output(1)), zeros_for(f.output(2))};
   const Tensor v = adjoint(f.out[2]);
   const std::int64_t k = s.shape().back(), m = u.shape(-2), n = v.shape(-2);
-  const Clusters c = clusters_of(s, f.residuals[0], true, 2);
+  const Clusters c = tangent_clusters(s, f.residuals[0], true);
+  if (c.any || is_complex(u.dtype()) || u.shape(-1) > k || v.shape(-1) > k) met_freedom() = true;
   const Tensor u1 = leading(u, k), v1 = leading(v, k), same = astype(eye(k), DType::boolean);
   const Tensor p = product(adjoint(u1), da, v1);
   const Tensor apart = subtract(row(s), column(s)), joint = add(row(s), column(s));
   Tensor tied, zero, vanishing;
   {
     const Unrecorded here;
-    tied = logical_and(less_equal(wp::abs(apart), c.tie), logical_not(same));
-    zero = less_equal(joint, c.tie);
-    vanishing = less_equal(row(s), c.tie);
+    tied = logical_and(less_equal(wp::abs(apart), c.near), logical_not(same));
+    zero = less_equal(joint, c.near);
+    vanishing = less_equal(row(s), c.near);
   }
   const Tensor even = where(same, 0, hermitian(p));
   const Tensor x = turning_tangent(even, where(same, 1, apart), tied), y = turning_tangent(skew(p), joint, zero);
@@ -41,15 +43,33 @@ Tensors jvp_svd(const Forward& f) {
 Tensors jvp_eigh(const Forward& f) {
   const Tensor &values = f.out[0], &v = f.out[1];
   if (values.size() == 0) return {zeros_for(f.output(0)), zeros_for(f.output(1))};
-  const Clusters c = clusters_of(values, f.residuals[0], false, 2);
+  const Clusters c = tangent_clusters(values, f.residuals[0], false);
+  if (c.any || is_complex(v.dtype())) met_freedom() = true;
   const Tensor p = product(adjoint(v), meant_hermitian(f.tangents[0], f.attr(0)), v);
   const Tensor apart = subtract(row(values), column(values)), same = astype(eye(v.shape().back()), DType::boolean);
   Tensor tied;
   {
     const Unrecorded here;
-    tied = logical_and(less_equal(wp::abs(apart), c.tie), logical_not(same));
+    tied = logical_and(less_equal(wp::abs(apart), c.near), logical_not(same));
   }
   return {real(linalg::diagonal(p)), matmul(v, turning_tangent(where(same, 0, p), where(same, 1, apart), tied))};
+}
+
+// The values alone: their vectors are computed now, and must be those that the direction leaves together.
+Tensors jvp_svdvals(const Forward& f) {
+  if (f.out[0].size() == 0) return {zeros_for(f.output(0))};
+  const SvdResult d = svd(f.in[0], {.full_matrices = false});
+  const Tensors all{d.U, d.S, d.Vh};
+  return {jvp_svd(
+      Forward{{f.op, f.attrs, f.in, {all.begin(), all.size()}, f.residuals, f.facts, f.place}, f.tangents})[1]};
+}
+Tensors jvp_eigvalsh(const Forward& f) {
+  if (f.out[0].size() == 0) return {zeros_for(f.output(0))};
+  const Attr& uplo = f.attr(0);
+  const EighResult d = eigh(f.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
+  const Tensors all{d.eigenvalues, d.eigenvectors};
+  return {jvp_eigh(
+      Forward{{f.op, f.attrs, f.in, {all.begin(), all.size()}, f.residuals, f.facts, f.place}, f.tangents})[0]};
 }
 
 }  // namespace wp::linalg

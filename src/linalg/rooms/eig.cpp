@@ -3,10 +3,10 @@
 #include "base/text.hpp"
 #include "kernels/lapack.hpp"
 #include "linalg/bounds.hpp"
+#include "linalg/eig_rule.hpp"
 #include "linalg/eigenvalue_clusters.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
-#include "linalg/rules.hpp"
 #include "linalg/schur_form.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/system.hpp"
@@ -167,6 +167,7 @@ void forward(Call& c) {
   const Tensor a = brought(c.in[0], work);
   auto state = new_state(c, batch_of(c.in[0]));
   const bool both = c.out.size() == 2;
+  c.beside().keeps_after = true;
   Result values(c.out[0], complex_of(work)), vectors(c.out[both ? 1 : 0], complex_of(work));
   std::vector<Sensitivity> known(state->verdicts.size());
   with_float(work, [&]<class T>(T) { run<T>(a, *state, values, both ? &vectors : nullptr, known); });
@@ -192,61 +193,6 @@ void forward(Call& c) {
   };
   settle(c, std::move(state), policy_of(c, 0),
          "Its eigenvalues depend on the last digit of the matrix: use schur, or eigh if it should be symmetric.");
-}
-
-// Where several elements are the largest, the phase of the vector jumps from one to the other.
-void refuse_phases(const Tensor& v, const Tensor& first, const Tensor& along) {
-  const Tensor size = abs(v), most = max(size, {.axis = -2, .keepdims = true});
-  const double u = round_off(real_of(v.dtype()));
-  const Tensor tied = logical_and(logical_not(first), greater(size, multiply(most, 1 - 64 * u)));
-  const Tensor turns = greater(abs(imag(along)), multiply(abs(along), 64 * u));
-  if (any_true(logical_and(any(tied, {.axis = -2, .keepdims = true}), turns)))
-    refuse<GaugeError>(
-        "WP-GRD-007",
-        "the loss depends on the phase of an eigenvector, which several elements of the same size leave "
-        "open.",
-        "Use what does not depend on it, as v conj(v)ᵀ.");
-}
-
-// A V = V Λ. Columns have length 1 and their largest element is real, which fixes them where eigenvalues are simple:
-// dV = V N with N_ij = M_ij/(λⱼ − λᵢ), M = V⁻¹ dA V, and a multiple of vⱼ that keeps length and phase.
-Tensor vectors_cotangent(const Tensor& w, const Tensor& v, const Tensor& g) {
-  const std::int64_t n = w.shape().back();
-  const Tensor vh = adjoint(v), one = identity(n, DType::boolean);
-  const Tensor along = sum(multiply(conj(g), v), {.axis = -2, .keepdims = true});  // gⱼᴴ vⱼ
-  const Tensor first = unrecorded(
-      [&] { return equal(argmax(abs(v), {.axis = -2, .keepdims = true}), expand_dims(arange(n), {.axis = -1})); });
-  unrecorded([&] { refuse_phases(v, first, along); });
-  const Tensor top = where(first, divide(complex128(0, 1), conj(where(first, v, 1))), 0);
-  const Tensor free = add(subtract(g, multiply(v, real(along))), multiply(top, imag(along)));
-  const Tensor gaps = subtract(expand_dims(w, {.axis = -2}), expand_dims(w, {.axis = -1}));
-  return where(one, 0, divide(matmul(vh, free), conj(where(one, 1, gaps))));
-}
-
-Tensor eigen_cotangent(const Tensor& w, const Tensor& v, const Tensor& gw, const Tensor& gv) {
-  Tensor inner = gw.defined() ? on_diagonal(gw) : Tensor();
-  if (gv.defined()) inner = sum_of(inner, vectors_cotangent(w, v, gv));
-  const Tensor vh = adjoint(v);
-  // |row j of V⁻¹| is the condition of eigenvalue j.
-  const bool defective = unrecorded([&] {
-    const double most = 1e-3 / round_off(real_of(v.dtype()));
-    return any_true(greater(abs(diagnosed::inv(v, {.if_ill = "ignore"}).value), most));
-  });
-  if (defective)
-    no_derivative_here(
-        "a matrix has an eigenvalue with fewer vectors than its multiplicity: there is no derivative.",
-        "Use a function of the matrix (expm, sqrtm, matrix_power), or eigh if it should be symmetric.");
-  return diagnosed::solve(vh, matmul(inner, vh), {.if_ill = "ignore"}).value;
-}
-
-Tensors vjp_eig(const Backward& b) {
-  if (b.out[0].size() == 0) return {zeros_for(b.facts[0])};
-  return {eigen_cotangent(b.out[0], b.out[1], b.cotangents[0], b.cotangents[1])};
-}
-Tensors vjp_eigvals(const Backward& b) {
-  if (b.in[0].size() == 0) return {zeros_for(b.facts[0])};
-  const auto vectors = diagnosed::eig(b.in[0]).value;
-  return {eigen_cotangent(vectors.eigenvalues, vectors.eigenvectors, b.g(), {})};
 }
 
 std::vector<Sample> samples(const Op& op) {
@@ -298,6 +244,7 @@ const Op op_linalg_eig = decomposition({
            "finding.",
     .outputs = {"eigenvalues", "eigenvectors"},
     .vjp = vjp_eig,
+    .saves_inputs = 1,
     .saves_outputs = 3,
     .samples = [] { return samples(op_linalg_eig); },
 });

@@ -177,6 +177,7 @@ const Op op_linalg_eigvalsh = decomposition({
     .doc = "The eigenvalues of each symmetric or Hermitian matrix, rising.",
     .takes_out = true,
     .vjp = vjp_eigvalsh,
+    .jvp = jvp_eigvalsh,
     .saves_inputs = 1,
     .samples = [] { return samples(op_linalg_eigvalsh); },
 });

@@ -201,6 +201,7 @@ const Op op_linalg_svdvals = decomposition({
     .forward = [](Call& c) { forward(c, Parts::values, 0); },
     .takes_out = true,
     .vjp = vjp_svdvals,
+    .jvp = jvp_svdvals,
     .saves_inputs = 1,
     .samples = [] { return samples(op_linalg_svdvals, false); },
 });
