@@ -8,6 +8,7 @@
 #include "kernels/lapack.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/filters.hpp"
+#include "linalg/prescaled.hpp"
 
 namespace wp::linalg {
 
@@ -30,17 +31,30 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
   finite_ = kernels::all_finite<T>(m, n, a);
   if (!finite_) return;
   const int e = kernels::prescale_exponent<T>(m, n, a);
-  const std::vector<int> rows(size(m), e), columns(size(n), 0);
   kernels::Buffer<T> copy(m * n);
-  kernels::scale<T, T>(m, n, a, rows.data(), columns.data(), copy.data());
   std::vector<Real> sigma(size(k_));
-  // Row-major memory is Aᵀ = V̄ Σ Uᵀ to LAPACK: its left vectors are the rows of Vᴴ, its right ones the columns of U.
-  T* const left = vh_.data();
-  T* const right = u_.data();
-  const std::int64_t ld = std::max<std::int64_t>(u_columns_, 1);
-  converged_ = (high ? lapack::svd_by<T>(lapack::SvdMethod::jacobi, vectors, n, m, copy.data(), n, sigma.data(), left,
-                                         n, right, ld)
-                     : lapack::svd<T>(vectors, n, m, copy.data(), n, sigma.data(), left, n, right, ld)) == 0;
+  const auto scaled = [&](std::int64_t lines, std::int64_t each, kernels::View<T> from) {
+    const std::vector<int> scales(size(lines), e), none(size(each), 0);
+    kernels::scale<T, T>(lines, each, from, scales.data(), none.data(), copy.data());
+  };
+  const auto decompose = [&](std::int64_t rows, std::int64_t columns, T* left, T* right, std::int64_t ld) {
+    converged_ =
+        (high ? lapack::svd_by<T>(lapack::SvdMethod::jacobi, vectors, rows, columns, copy.data(), rows, sigma.data(),
+                                  left, rows, right, ld)
+              : lapack::svd<T>(vectors, rows, columns, copy.data(), rows, sigma.data(), left, rows, right, ld)) == 0;
+  };
+  // LAPACK is given no more columns than rows: pseudo-inverses of singular matrices are several times as wrong from
+  // gesdd's factors of wide ones.
+  if (m > n) {
+    scaled(n, m, a.transposed());
+    std::vector<T> left(u_.size()), right(vh_.size());
+    decompose(m, n, left.data(), right.data(), std::max<std::int64_t>(vh_rows, 1));
+    put_rows(m, u_columns_, left.data(), m, 0, u_.data());
+    put_rows(vh_rows, n, right.data(), vh_rows, 0, vh_.data());
+  } else {  // row-major memory is Aᵀ = V̄ Σ Uᵀ: its left vectors are the rows of Vᴴ, its right ones the columns of U
+    scaled(m, n, a);
+    decompose(n, m, vh_.data(), u_.data(), std::max<std::int64_t>(u_columns_, 1));
+  }
   scaled_.assign(sigma.begin(), sigma.end());
   for (const double s : scaled_) sigma_.push_back(std::ldexp(s, -e));
 }

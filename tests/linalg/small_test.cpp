@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "kernels/batched/lanes.hpp"
@@ -122,62 +123,76 @@ Members chosen(const Members& from, const std::vector<std::size_t>& order) {
   for (const std::size_t i : order) out.push_back(from[i]);
   return out;
 }
-// 21 of them: with NaN, a singular, a badly scaled and a vanishing matrix among them.
-Members difficult(std::int64_t m, std::int64_t n, Want want, std::mt19937_64& g) {
+// Good ones, and one of each that is not: NaN and infinity in the first or the last place, all zero, singular, nearly
+// so, denormal, near overflow, far from 1, rows of different sizes.
+constexpr std::size_t kGood = 12, kAll = kGood + 12;
+Members difficult(std::int64_t m, std::int64_t n, Want want, DType dtype, std::mt19937_64& g) {
   Members out;
-  for (int i = 0; i < 21; ++i) out.push_back(draw(m, n, want, g));
-  std::fill(out[3].begin(), out[3].end(), 1.0);
-  out[5][0] = std::nan("");
-  for (double& v : out[9]) v *= 1e-30;
-  out[11].assign(out[11].size(), 0.0);
+  for (std::size_t i = 0; i < kAll; ++i) out.push_back(draw(m, n, want, g));
+  const auto scale = [&](std::size_t i, double by) {
+    for (double& v : out[i]) v *= by;
+  };
+  auto bad = out.begin() + kGood;
+  const bool single = dtype == f32;
+  bad[0][0] = std::nan("");
+  bad[1].back() = std::nan("");
+  bad[2][0] = HUGE_VAL;
+  bad[3].back() = -HUGE_VAL;
+  bad[4].assign(bad[4].size(), 0.0);
+  bad[5].assign(bad[5].size(), 1.0);
+  bad[6].assign(bad[6].size(), 1.0);
+  bad[6][0] += single ? 1e-6 : 1e-14;
+  scale(kGood + 7, single ? 1e-40 : 1e-310);
+  scale(kGood + 8, single ? 1e37 : 1e307);
+  scale(kGood + 9, 1e-30);
+  scale(kGood + 10, single ? 1e-30 : 1e-200);
+  for (std::int64_t e = 0; e < m * n; ++e) {  // symmetric if it was
+    const auto row = e / n, column = e % n;
+    bad[11][static_cast<std::size_t>(e)] *= std::pow(1e-3, (row == m - 1) + (column == n - 1));
+  }
   return out;
 }
 
-// Shuffled, sliced, padded with others, alone: the same bits.
+constexpr std::pair<std::int64_t, std::int64_t> kShapes[] = {
+    {1, 1},   {2, 2},   {3, 3},   {4, 4},   {5, 5}, {6, 6}, {7, 7},  {8, 8},  {9, 9}, {13, 13},
+    {16, 16}, {17, 17}, {31, 31}, {32, 32}, {5, 3}, {3, 8}, {12, 9}, {9, 20}, {31, 6}};
+
+// Shuffled, sliced, padded with others, drawn at random, alone: the same bits.
 TEST_P(EachIsa, AMembersBitsDependOnItsOwnValuesOnly) {
   if (!there()) return;
   std::mt19937_64 g(7);
-  std::vector<std::size_t> shuffled(21), slice, padded(5, 5);  // five with NaN before, nine that vanish behind
-  for (std::size_t i = 0; i < 21; ++i) shuffled[i] = i, padded.push_back(i);
-  for (std::size_t i = 4; i < 17; ++i) slice.push_back(i);
-  padded.insert(padded.end(), 9, 11);
+  const int before = threads();
+  std::vector<std::size_t> shuffled(kAll);
+  std::iota(shuffled.begin(), shuffled.end(), 0);
   for (const Function& f : functions())
     for (const DType dtype : {f64, f32})
-      for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1},
-                                                                                   {2, 2},
-                                                                                   {3, 3},
-                                                                                   {4, 4},
-                                                                                   {5, 5},
-                                                                                   {6, 6},
-                                                                                   {7, 7},
-                                                                                   {8, 8},
-                                                                                   {9, 9},
-                                                                                   {13, 13},
-                                                                                   {16, 16},
-                                                                                   {17, 17},
-                                                                                   {31, 31},
-                                                                                   {32, 32},
-                                                                                   {5, 3},
-                                                                                   {3, 8},
-                                                                                   {12, 9},
-                                                                                   {9, 20},
-                                                                                   {31, 6}}) {
+      for (const auto& [m, n] : kShapes) {
         if (f.square && m != n) continue;
-        const Members members = difficult(m, n, f.want, g);
+        const Members members = difficult(m, n, f.want, dtype, g);
         const Tensors together = f.call(stack_of(m, n, members, dtype));
         const auto same = [&](const std::vector<std::size_t>& order, const char* how) {
+          set_threads(1 + static_cast<int>(order.size() % 2));
           const Tensors got = f.call(stack_of(m, n, chosen(members, order), dtype));
           for (std::size_t i = 0; i < order.size(); ++i)
             EXPECT_EQ(all_bytes(got, static_cast<std::int64_t>(i)),
                       all_bytes(together, static_cast<std::int64_t>(order[i])))
                 << f.name << " " << m << "x" << n << " " << name(dtype) << " " << how << ", member " << order[i];
         };
-        for (std::size_t i = 0; i < members.size(); ++i) same({i}, "alone");
+        for (std::size_t i = 0; i < kAll; ++i) same({i}, "alone");
         std::shuffle(shuffled.begin(), shuffled.end(), g);
         same(shuffled, "shuffled");
-        same(slice, "sliced");
-        same(padded, "padded");
+        same({shuffled.begin() + 4, shuffled.begin() + 17}, "sliced");
+        // Each good one among others of one sort, more than there are lanes.
+        for (std::size_t bad = kGood; bad < kAll; ++bad) {
+          std::vector<std::size_t> padded(1 + g() % 15, bad);
+          padded[g() % padded.size()] = bad - kGood;
+          same(padded, "padded");
+        }
+        std::vector<std::size_t> drawn;
+        for (std::size_t left = 1 + g() % 50; left > 0; --left) drawn.push_back(g() % kAll);
+        same(drawn, "drawn");
       }
+  set_threads(before);
 }
 
 // First columns so long that 1- and ∞-norms tell different things: what a singular neighbour needs to be told must
@@ -223,7 +238,7 @@ TEST_P(EachIsa, AMembersBitsDoNotDependOnTheNumberOfThreads) {
                                  : n == 8  ? 2 * 704 + 37
                                  : n == 13 ? 2 * 128 + 37
                                            : 2 * 64 + 37;
-      const Members few = difficult(n, n, f.want, g);
+      const Members few = difficult(n, n, f.want, f64, g);
       std::vector<std::size_t> order;
       for (std::size_t i = 0; i < pieces; ++i) order.push_back(g() % few.size());
       const Tensor a = stack_of(n, n, chosen(few, order), f64);

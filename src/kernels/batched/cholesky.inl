@@ -15,16 +15,18 @@ struct Shares {
   WP_PACK V quotient() const { return least * of_most / (of_least * most); }
 };
 
-// C elements of column k from row `first` on, less what the columns before it say.
+// C elements of column k from row `first` on, less what the columns before it say, which is summed first: subtracted
+// one by one, it would round a large element in every step.
 template <class C>
 WP_PACK void reduce_column(C count, int n, int k, int first, const V* a, V* x) {
-  each<C>(
-      0, count, WP_EACH(i) { x[i] = a[(first + i) * n + k]; });
+  V sums[C::most] = {};
   for (int j = 0; j < k; ++j) {
     const V factor = a[k * n + j];
     each<C>(
-        0, count, WP_EACH(i) { x[i] = less(a[(first + i) * n + j], factor, x[i]); });
+        0, count, WP_EACH(i) { sums[i] = fma(a[(first + i) * n + j], factor, sums[i]); });
   }
+  each<C>(
+      0, count, WP_EACH(i) { x[i] = a[(first + i) * n + k] - sums[i]; });
 }
 
 // L of the symmetric part of A in its lower triangle, zeros above. Where is that positive definite beyond doubt?

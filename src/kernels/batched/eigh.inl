@@ -1,5 +1,18 @@
 #include "kernels/batched/tridiagonal.inl"
 
+// A 2 × 2 matrix (the lower triangle is read) to its eigenvalues and, as rows, its vectors by one of Jacobi's
+// rotations: what the values differ by from elements is at most the one beside the diagonal, and known to the last
+// digits, where a step of QL loses some.
+WP_PACK void rotate_pair(V* a, Tridiagonal& t) {
+  const V along = a[2], theta = (a[3] - a[0]) / (2.0 * along), root = square_root(fma(theta, theta, V{} + 1.0));
+  const V tangent = along == 0.0 ? V{} : 1.0 / (theta + with_sign<double>(root, theta));
+  t.d[0] = less(tangent, along, a[0]);
+  t.d[1] = fma(tangent, along, a[3]);
+  rotation(tangent, V{} + 1.0, a[2], a[3]);
+  a[0] = a[3];
+  a[1] = -a[2];
+}
+
 // The symmetric part of A to its eigenvalues and, in the place of A, vectors.
 template <class T, class S>
 [[gnu::noinline]] M eigen_block(S n, V* a, Reads reads, bool vectors, V* values, M& symmetric) {
@@ -25,9 +38,13 @@ template <class T, class S>
       0, n, WP_EACH(i) { least = lesser(tops[i], least); });
   good &= least >= 0x1p-5;
   Tridiagonal t;
-  tridiagonalise(opaque(n), a, vectors, t);
-  if (vectors) transpose_square(opaque(n), a);
-  good &= ql(n, t, vectors ? a : nullptr);
+  if constexpr (S::fixed && S::most == 2) {
+    rotate_pair(a, t);
+  } else {
+    tridiagonalise(opaque(n), a, vectors, t);
+    if (vectors) transpose_square(opaque(n), a);
+    good &= ql(n, t, vectors ? a : nullptr);
+  }
   sort<false>(n, t.d, vectors ? a : nullptr);
   if (vectors) transpose_square(opaque(n), a);
   V all = V{};

@@ -48,7 +48,8 @@ WP_PACK void eliminate_column(int n, int k, V inverse, Lines<V> a) {
         0, count, WP_EACH(j) { at[1 + j] = less(factor, row[j], at[1 + j]); });
   }
 }
-// P A = L U by tiles: some columns are eliminated, then the rest catches up with them.
+// P A = L U by tiles, in Crout's order: some columns catch up with all before them and are eliminated, then their
+// rows catch up. An element is read and written once, and what is subtracted from it is summed first.
 WP_PACK void eliminate(Sized n, const V* from, V* a, Elimination<Sized>& e) {
   if (from != a) std::copy(from, from + n * n, a);
   e.largest = V{};
@@ -56,6 +57,9 @@ WP_PACK void eliminate(Sized n, const V* from, V* a, Elimination<Sized>& e) {
   const Lines<const V> known{a, n};
   for (int first = 0; first < n; first += kTall) {
     const int rows = std::min<int>(kTall, n - first), next = first + rows, rest = n - next;
+    for (int i = first; first > 0 && i < n; i += kTall)
+      settle_rows<Triangle::none>(std::min<int>(kTall, n - i), rows, first, known.from(i, 0), known.from(0, first),
+                                  known, m.from(i, first));
     for (int k = first; k < next; ++k) {
       take_pivot(n, n, k, a, e);
       const V inverse = 1.0 / m(k, k);
@@ -68,11 +72,9 @@ WP_PACK void eliminate(Sized n, const V* from, V* a, Elimination<Sized>& e) {
       e.diagonal[k] = m(k, k);
       m(k, k) = inverse;
     }
-    if (rest == 0) break;
-    settle_rows<Triangle::lower>(rows, rest, 0, known, known, known.from(first, first), m.from(first, next));
-    for (int i = next; i < n; i += kTall)
-      settle_rows<Triangle::none>(std::min<int>(kTall, n - i), rest, rows, known.from(i, first),
-                                  known.from(first, next), known, m.from(i, next));
+    if (rest > 0)
+      settle_rows<Triangle::lower>(rows, rest, first, known.from(first, 0), known.from(0, next),
+                                   known.from(first, first), m.from(first, next));
   }
   for (int k = 0; k < n; ++k) {
     e.largest = larger(magnitude(e.diagonal[k]), e.largest);

@@ -15,9 +15,10 @@ struct Lines {
 
 enum class Triangle : std::uint8_t { none, lower, upper };
 // C ← T⁻¹(C − A B) of one tile, R × K. T: unit lower; or upper, with the reciprocals of its diagonal in their place.
+// A B is summed before it is subtracted: an element that is large beside it is then rounded once.
 template <Triangle kind, int R, int K>
 WP_PACK void settle_tile(int depth, Lines<const V> a, Lines<const V> b, Lines<const V> t, Lines<V> c) {
-  V sum[R][K];
+  V sum[R][K] = {};
   const auto each_column = [](auto f) __attribute__((always_inline)) {
 #pragma GCC unroll 4
     for (int j = 0; j < K; ++j) f(j);
@@ -26,8 +27,6 @@ WP_PACK void settle_tile(int depth, Lines<const V> a, Lines<const V> b, Lines<co
 #pragma GCC unroll 4
     for (int i = from; i < to; ++i) f(i);
   };
-  each_row(
-      0, R, WP_EACH(i) { each_column(WP_EACH(j) { sum[i][j] = c(i, j); }); });
 #pragma GCC unroll 1
   for (int p = 0; p < depth; ++p) {
     V row[K];
@@ -35,9 +34,11 @@ WP_PACK void settle_tile(int depth, Lines<const V> a, Lines<const V> b, Lines<co
     each_row(
         0, R, WP_EACH(i) {
           const V factor = a(i, p);
-          each_column(WP_EACH(j) { sum[i][j] = less(factor, row[j], sum[i][j]); });
+          each_column(WP_EACH(j) { sum[i][j] = fma(factor, row[j], sum[i][j]); });
         });
   }
+  each_row(
+      0, R, WP_EACH(i) { each_column(WP_EACH(j) { sum[i][j] = c(i, j) - sum[i][j]; }); });
   constexpr bool up = kind == Triangle::upper;
   if constexpr (kind != Triangle::none)
     each_row(
