@@ -51,9 +51,11 @@ void AttributeOptions::declare(CLI::App& app, const Op& op, std::initializer_lis
       std::string all;
       for (const std::string_view choice : spec.choices) all += say(all.empty() ? "" : ", ", choice);
       doc += say(" (", spec.type == AttrType::setting ? "a number, " : "", all,
-                 spec.fallback ? say("; ", spec.fallback.show()) : std::string(), ")");
+                 spec.fallback.type() == AttrType::text ? say("; without it ", spec.fallback.text()) : std::string(),
+                 ")");
     }
     told.option = app.add_option(option, told.text, doc);
+    if (spec.type == AttrType::real) told.option->type_name("NUMBER");
     told.option->check([&spec](const std::string& text) { return objection(spec, text); });
   }
 }

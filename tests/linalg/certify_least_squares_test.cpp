@@ -79,7 +79,7 @@ struct Outcome {
 
 // Whether bounds contain the exact answers, in exact arithmetic.
 template <class T>
-Outcome judge(int draws, double most, double ridge, unsigned seed) {
+Outcome judge(int draws, double most, double ridge, unsigned seed, double good_condition) {
   std::mt19937 g(seed);
   Outcome out;
   for (int t = 0; t < draws; ++t) {
@@ -88,7 +88,7 @@ Outcome judge(int draws, double most, double ridge, unsigned seed) {
     const auto [x, d] = ridge > 0 ? la::diagnosed::lstsq(a, b, {.ridge = ridge, .certify = true})
                                   : la::diagnosed::lstsq(a, b, {.certify = true});
     ++out.draws;
-    const bool good = p.condition <= 1e6;
+    const bool good = p.condition <= good_condition;
     out.good += good;
     if (!d[0].certified) continue;
     ++out.certified;
@@ -112,8 +112,9 @@ Outcome judge(int draws, double most, double ridge, unsigned seed) {
 
 TEST(CertifiedLeastSquares, BoundsContainTheExactAnswer) {
   const int draws = long_tests() ? 10000 : 400;
-  const Outcome f64_ = judge<double>(draws, 14, 0, 1), f32_ = judge<float>(draws / 4, 6, 0, 2),
-                ridged = judge<double>(draws / 2, 14, 1e-5, 3);
+  // Beyond a condition of 1e4, f32 drops singular values by the default rtol: then nothing can be proved.
+  const Outcome f64_ = judge<double>(draws, 14, 0, 1, 1e10), f32_ = judge<float>(draws / 4, 6, 0, 2, 1e4),
+                ridged = judge<double>(draws / 2, 14, 1e-5, 3, 1e10);
   for (const Outcome& o : {f64_, f32_, ridged}) {
     EXPECT_GE(o.good_certified, 0.95 * o.good) << o.draws;
     EXPECT_LE(o.wide_bounds, 0.05 * o.good) << o.good;

@@ -49,6 +49,31 @@ TEST(Rank, AnotherOneIsSaidToBeAsPlausibleOnlyWhereItIs) {
   EXPECT_EQ(la::diagnosed::svdvals(Tensor{{1.0, 1.0}, {1.0, 1.0}}).diagnosis[0].rank_doubt, "");
 }
 
+// Conditions that f64 cannot resolve, against exact ones: 1/σₙ of [[c, 1, …], [c, 1], …] is the norm of its inverse.
+TEST(Condition, IsRightWhereTheLeastSingularValueIsLostInRounding) {
+  for (const std::int64_t n : {6, 9}) {
+    const Tensor jordan = eye(n) * 1e-3 + eye(n, {.k = 1});
+    const auto [got, d] = la::diagnosed::cond(jordan);
+    // ‖J‖‖J⁻¹‖ with the inverse of an upper bidiagonal matrix, whose elements are (−1)^(j − i) c^(i − j − 1).
+    std::vector<double> inverse;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        inverse.push_back(j < i ? 0 : ((j - i) % 2 ? -1 : 1) * std::pow(1e-3, static_cast<double>(i - j - 1)));
+    const double exact =
+        (la::matrix_norm(jordan, {.ord = 2}) * la::matrix_norm(Tensor::from(inverse, {n, n}), {.ord = 2}))
+            .item<double>();
+    EXPECT_NEAR(got.item<double>() / exact, 1, 1e-12) << n << d;
+    EXPECT_TRUE(d.ok()) << d;
+    EXPECT_GE(d[0].digits, 11);
+  }
+  // 1e36 is more than 113 bits resolve.
+  EXPECT_EQ(la::diagnosed::cond(eye(12) * 1e-3 + eye(12, {.k = 1})).diagnosis.status(), la::Status::ill_conditioned);
+  const la::Diagnosis tall = la::diagnosed::cond(Tensor{{1.0, 1.0}, {1.0, 1.0 + 0x1p-52}, {1.0, 1.0}}).diagnosis;
+  EXPECT_EQ(tall.status(), la::Status::ill_conditioned) << tall;  // not proved singular, and no digit is sure
+  EXPECT_TRUE(la::diagnosed::cond(Tensor{{1.0, 1.0}, {1.0, 1.0001}, {1.0, 1.0}}).diagnosis.ok());
+  EXPECT_EQ(la::cond(Tensor{{1.0, 1.0}, {1.0, 1.0}}).item<double>(), HUGE_VAL);
+}
+
 TEST(Names, AreUsedByEveryFunctionThatSpeaksOfColumns) {
   const std::vector<std::string> names{"MSFT", "AAPL"};
   const Tensor a{{1.0, 2.0}, {2.0, 4.0}, {3.0, 6.0}}, square{{1.0, 2.0}, {2.0, 4.0}}, b{1.0, 2.0, 4.0};

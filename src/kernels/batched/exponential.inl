@@ -211,7 +211,7 @@ template <class T, class S>
   square_often(n, halvings, r.x, r.left, error);
   const V least = power_of_two<double>(halvings) * ((8 + n) * kUnitOfDouble);
   const LineSums after = column_sums(n, r.x);
-  good &= (error <= kGrowth * least) & (after.most >= least_exponential<T>) & in_range<T>(after.all);
+  good &= (error <= kGrowth * least) & (after.most >= least_exponential<T>)&in_range<T>(after.all);
   if (any(form.symmetric)) restore(n, {form.symmetric, M{}, M{}}, r.x);
   return good;
 }

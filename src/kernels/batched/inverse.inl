@@ -60,7 +60,7 @@ void inverse(int n, Source<T> a, Range range, T* to, Marks marks) {
       M good = invert_block(size, m, x, rcond, largest);
       // 1/‖A‖₁; a column x of the inverse has an element of 1/n of that.
       const V least = rcond * largest;
-      good &= in_range<T>(largest) & (least >= kLargest * kLeastUnscaled<T>) & (least <= 0x1p900);
+      good &= in_range<T>(largest) & (least >= kLargest * kLeastUnscaled<T>)&(least <= 0x1p900);
       if (any(good & (rcond < kSurelyWell))) {
         load<T>(n, n, a, first, have, m);
         good = meant(size, m, rcond, good);

@@ -107,7 +107,8 @@ template <class S>
   Elimination<S> e;
   eliminate(n, r.a, r.factors, e);
   const Sums sums = sums_of(n, r.a);
-  const M good = sure(n, {r.a, r.factors, e, sums}, r.room, 1, !r.exact, rcond) & factored_in_range(sums.columns.most);
+  const M good =
+      sure(n, {r.a, r.factors, e, sums}, r.room, 1, !r.exact, rcond) & factored_in_range(sums.columns.most);
   apply_factors(n, columns, r.factors, e, r.x);
   if (refined) {
     residual(

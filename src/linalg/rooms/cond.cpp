@@ -109,9 +109,9 @@ void forward_cond(Call& c) {
       const double last = sigma.empty() ? 0 : sigma.back(), first = sigma.empty() ? 0 : sigma[0];
       const bool suspicious = last <= 1e3 * static_cast<double>(s.longest) * u * first && s.longest <= 300;
       const bool deficient = suspicious && kernels::exact_rank<T>(s.m, s.n, m) < std::min(s.m, s.n);
-      to[i] = sigma.empty()            ? R(0)
-              : deficient || last == 0 ? std::numeric_limits<R>::infinity()
-                                       : static_cast<R>(condition<T>(s, m, sigma, verdict(i)));
+      to[i] = sigma.empty() ? R(0)
+              : deficient   ? std::numeric_limits<R>::infinity()
+                            : static_cast<R>(condition<T>(s, m, sigma, verdict(i)));
     };
     run<T>(a, *state, good, [&](std::int64_t i) { to[i] = std::numeric_limits<R>::quiet_NaN(); });
   });
