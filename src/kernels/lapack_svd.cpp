@@ -97,8 +97,17 @@ int by_qr(const Target<T>& t, const T* a, Size lda) {
   });
 }
 
+// Whether column j of the n × n matrix X has length 1.
+template <class T>
+bool has_length_one(Size n, const T* x, Size j) {
+  double sum = 0;
+  for (Size i = 0; i < n; ++i) sum += static_cast<double>(std::norm(x[j * n + i]));
+  return std::fabs(sum - 1) <= 64.0 * static_cast<double>(n) * std::numeric_limits<Real<T>>::epsilon();
+}
+
 // L = X·diag(s)·Yᴴ for a lower triangular n × n matrix L, which becomes X. `rank` is the number of columns of X that
-// were computed: those of singular values that are not zero. y null: not wanted.
+// were computed: those of singular values that are not zero, nor denormal (of a singular matrix the noise may go down
+// to those), where columns have lost their digits. y null: not wanted.
 template <class T>
 int gesvj(bool vectors, Size n, T* l, Real<T>* s, T* y, Size& rank) {
   const char job_u = vectors ? 'U' : 'N', job_v = y ? 'V' : 'N';
@@ -122,6 +131,7 @@ int gesvj(bool vectors, Size n, T* l, Real<T>* s, T* y, Size& rank) {
   if (info != 0) return info;
   for (Size i = 0; i < n; ++i) s[i] *= said[0];  // the singular values are said[0]·s
   rank = static_cast<Size>(std::lround(said[1]));
+  while (vectors && rank > 0 && !has_length_one(n, l, rank - 1)) --rank;
   return 0;
 }
 

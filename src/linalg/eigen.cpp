@@ -50,7 +50,9 @@ EigenResult hermitian_eigen(std::int64_t n, Hermitian<T>& h, bool high, typename
   const std::vector<int> rows(static_cast<std::size_t>(n), e), columns(static_cast<std::size_t>(n), 0);
   kernels::scale<T, T>(n, n, {a, n, 1}, rows.data(), columns.data(), a);
   Jacobi jacobi;
-  if (high || may_be_graded<T>(n, a)) {
+  if (n == 2) {
+    jacobi = jacobi_pair<T>(a, w, v);
+  } else if (high || may_be_graded<T>(n, a)) {
     jacobi = jacobi_definite<T>(n, a, high, w, v);
     if (!jacobi.done) jacobi = jacobi_indefinite<T>(n, a, high, w, v);
   }

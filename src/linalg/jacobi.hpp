@@ -25,6 +25,10 @@ Jacobi jacobi_definite(std::int64_t n, const T* h, bool always, typename kernels
 template <class T>
 Jacobi jacobi_indefinite(std::int64_t n, const T* h, bool always, typename kernels::RealOf<T>::type* w, T* v);
 
+// Of a 2 × 2 matrix by one rotation, always.
+template <class T>
+Jacobi jacobi_pair(const T* h, typename kernels::RealOf<T>::type* w, T* v);
+
 // Does scaling by D gain a factor of 64 over what an error of u·‖H‖ leaves? spread: log₂ max d²/min d².
 bool scaling_pays(int spread, double condition);
 

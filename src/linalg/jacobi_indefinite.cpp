@@ -27,7 +27,8 @@ struct Rotation {
   using R = typename RealOf<T>::type;
   T alpha;
   R size, t, c, s;
-  Rotation(R p, T k, R q) : size(std::abs(k)) {
+  Rotation(R p, T k, R q) : alpha(1), size(std::abs(k)), t(0), c(1), s(0) {
+    if (size == 0) return;
     alpha = conjugate(k) / size;
     const R tau = (q - p) / (2 * size);
     t = std::copysign(1 / (std::fabs(tau) + std::hypot(R(1), tau)), tau);
@@ -254,7 +255,29 @@ Jacobi jacobi_indefinite(std::int64_t n, const T* h, bool always, typename RealO
   return {always || relative < 0.1, relative};
 }
 
-#define WP_INSTANTIATE(T) \
+template <class T>
+Jacobi jacobi_pair(const T* h, typename RealOf<T>::type* w, T* v) {
+  using R = typename RealOf<T>::type;
+  const R p = std::real(h[0]), q = std::real(h[3]);
+  const Rotation<T> by(p, h[1], q);
+  const R change = by.t * by.size, values[] = {p - change, q + change};
+  const int least = values[1] < values[0] ? 1 : 0;
+  double relative = 0;
+  for (int i = 0; i < 2; ++i) {
+    const int from = i == 0 ? least : 1 - least;
+    w[i] = values[from];
+    // t|k| has seven roundings, w one more; p and q are as given.
+    relative =
+        std::max(relative, 4 * std::numeric_limits<R>::epsilon() * (std::fabs(change) / std::fabs(w[i]) + 1.0));
+    if (!v) continue;
+    v[i] = from == 0 ? T(by.c) : T(by.s);
+    v[2 + i] = by.alpha * (from == 0 ? -by.s : by.c);
+  }
+  return {true, std::isnan(relative) ? HUGE_VAL : relative};
+}
+
+#define WP_INSTANTIATE(T)                                                  \
+  template Jacobi jacobi_pair<T>(const T*, typename RealOf<T>::type*, T*); \
   template Jacobi jacobi_indefinite<T>(std::int64_t, const T*, bool, typename RealOf<T>::type*, T*);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -143,7 +143,8 @@ inline Exact singular_values(const Problem& p) {
   return small_truth::svd(std::max(p.m, p.n), std::min(p.m, p.n), wide ? small_truth::turned(p.m, p.n, a) : a).s;
 }
 
-// eᴬ, and by how much more it changes when elements do by 2⁻³⁰ of the largest, in some direction.
+// eᴬ, and by how much more it changes when elements do by 2⁻³⁰ of the largest, in some direction; at least ‖A‖
+// (Higham 2008, §10.2).
 inline std::optional<Truth> exponential(const Problem& p, const Type& t) {
   const Exact a = over(p.a, 0), x = small_truth::exponential(p.n, a);
   const double step = 0x1p-30 * small_truth::largest(a);
@@ -153,7 +154,7 @@ inline std::optional<Truth> exponential(const Problem& p, const Type& t) {
   double change = 0;
   for (std::size_t e = 0; e < x.size(); ++e) change = std::max(change, std::fabs((other[e] - x[e]).high()));
   std::optional<Truth> out = answer(x, 0, t);
-  if (out) out->condition = std::max(1.0, 0x1p30 * change / small_truth::largest(x));
+  if (out) out->condition = std::max({1.0, small_truth::norm1(p.n, a), 0x1p30 * change / small_truth::largest(x)});
   return out;
 }
 

@@ -15,18 +15,22 @@ struct Shares {
   WP_PACK V quotient() const { return least * of_most / (of_least * most); }
 };
 
-// C elements of column k from row `first` on, less what the columns before it say, which is summed first: subtracted
-// one by one, it would round a large element in every step.
-template <class C>
+// C elements of column k from row `first` on, less what the columns before it say. `summed`: that is summed first,
+// because subtracted one by one, it rounds a large element in every step; up to eight of them do no harm.
+template <bool summed, class C>
 WP_PACK void reduce_column(C count, int n, int k, int first, const V* a, V* x) {
-  V sums[C::most] = {};
+  each<C>(
+      0, count, WP_EACH(i) { x[i] = summed ? V{} : a[(first + i) * n + k]; });
   for (int j = 0; j < k; ++j) {
     const V factor = a[k * n + j];
     each<C>(
-        0, count, WP_EACH(i) { sums[i] = fma(a[(first + i) * n + j], factor, sums[i]); });
+        0, count, WP_EACH(i) {
+          const V element = a[(first + i) * n + j];
+          x[i] = summed ? fma(element, factor, x[i]) : less(element, factor, x[i]);
+        });
   }
   each<C>(
-      0, count, WP_EACH(i) { x[i] = a[(first + i) * n + k] - sums[i]; });
+      0, summed ? static_cast<int>(count) : 0, WP_EACH(i) { x[i] = a[(first + i) * n + k] - x[i]; });
 }
 
 // L of the symmetric part of A in its lower triangle, zeros above. Where is that positive definite beyond doubt?
@@ -42,7 +46,7 @@ template <class T, class S>
     using C = decltype(count);
     V x[C::most];
     const V whole = a[k * n + k];
-    reduce_column(count, n, k, k, a, x);
+    reduce_column<!S::fixed>(count, n, k, k, a, x);
     const M positive = x[0] >= 0x1p-500;
     good &= positive;
     shares.take(x[0], whole);
@@ -70,7 +74,7 @@ template <class T, class S>
       const auto rest = [&](int i, auto count) __attribute__((always_inline)) {
         using C = decltype(count);
         V x[C::most];
-        reduce_column(count, n, k, i, a, x);
+        reduce_column<true>(count, n, k, i, a, x);
         each<C>(
             0, count, WP_EACH(c) {
               x[c] *= inverse;
