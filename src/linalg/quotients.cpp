@@ -148,6 +148,7 @@ Tensor Quotients::beyond(const Tensor& off, const Tensor& where_asked) {
 }
 
 void Quotients::must_vanish(const Tensor& k, std::string_view what) {
+  met_freedom() = true;
   const Unrecorded here;
   const Tensor off = wp::abs(k);
   if (any_true(beyond(off, greater(off, 0)))) refuse_gauge(what, largest(k), largest(tolerance_));
