@@ -20,7 +20,11 @@ class SmallVector {
   using const_iterator = const T*;
 
   SmallVector() noexcept = default;
-  explicit SmallVector(std::size_t n, const T& value = T()) {
+  explicit SmallVector(std::size_t n) {
+    reserve(n);
+    for (T* at = data(); size_ < n; ++size_) std::construct_at(at++);
+  }
+  SmallVector(std::size_t n, const T& value) {
     reserve(n);
     while (size_ < n) push_back(value);
   }
@@ -88,7 +92,8 @@ class SmallVector {
   }
   void pop_back() noexcept { std::destroy_at(data() + --size_); }
   void clear() noexcept {
-    while (size_) pop_back();
+    T* const first = data();
+    while (size_) std::destroy_at(first + --size_);
   }
   void resize(std::size_t n, const T& value = T()) {
     while (size_ > n) pop_back();

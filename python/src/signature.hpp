@@ -39,4 +39,9 @@ void set_parameters(Function& f);
 // "log(x, /)\n--\n\n" and the documentation.
 std::string documentation(const Function& f);
 
+// The call itself: arguments by position, then those of `names`.
+PyObject* call_function(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* names);
+// A Python object as an attribute of the function of this name.
+Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function);
+
 }  // namespace wp::python

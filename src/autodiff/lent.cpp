@@ -12,10 +12,6 @@
 
 namespace wp::autodiff {
 
-bool is_borrowed(const Tensor& t) noexcept {
-  const detail::Node* const n = t.node();
-  return n->borrowed || (n->owner && n->owner->borrowed);
-}
 Tensor contiguous_copy(const Tensor& t) {
   Tensor y = Tensor::adopt(detail::make_node(t.dtype(), t.shape()));
   scatter_into(y, row_major(t.shape()), 0, t);

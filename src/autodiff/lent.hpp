@@ -7,7 +7,10 @@
 
 namespace wp::autodiff {
 
-bool is_borrowed(const Tensor& t) noexcept;
+inline bool is_borrowed(const Tensor& t) noexcept {
+  const detail::Node* const n = t.node();
+  return n->borrowed || (n->owner && n->owner->borrowed);
+}
 inline constexpr std::size_t kCopied = 1 << 16;  // bytes of borrowed memory that are copied rather than summed up
 Tensor contiguous_copy(const Tensor& t);
 // Each step of it is a bijection: a change of one word is always seen.

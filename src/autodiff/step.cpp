@@ -16,13 +16,18 @@ struct Spare {
 };
 thread_local Spare spare;
 
+// Numbers and pointers are left as they are: the caller sets them.
 template <class T>
 T* construct(std::byte*& at, std::size_t n) {
   static_assert(alignof(T) <= alignof(std::max_align_t) && sizeof(T) % 4 == 0);
   T* const first = reinterpret_cast<T*>(at);
-  std::uninitialized_value_construct_n(first, n);
+  std::uninitialized_default_construct_n(first, n);
   at += n * sizeof(T);
   return first;
+}
+
+bool is_of(const Fact& f, const Tensor& t) noexcept {
+  return f.dtype == t.dtype() && f.shape == t.shape();
 }
 
 }  // namespace
@@ -64,7 +69,7 @@ const Fact* Steps::fact_of(const Tensor& t) {
   if (!t.defined()) return &none;
   for (const Fact* const f : recent_) {
     if (!f) break;
-    if (f->dtype == t.dtype() && f->shape == t.shape()) return f;
+    if (is_of(*f, t)) return f;
   }
   facts_.push_front({t.shape(), t.dtype()});
   return recent_[next_++ % recent_.size()] = &facts_.front();
@@ -75,17 +80,22 @@ Step& Steps::add(const Call& c) {
                     attrs = c.attrs.size(), tensors = in + out + residuals;
   std::byte* at = take(sizeof(Step) + (in + out) * (sizeof(const Fact*) + sizeof(std::int32_t)) +
                        tensors * sizeof(Tensor) + attrs * sizeof(Attr));
-  Step* const s = construct<Step>(at, 1);
-  s->op = &c.op;
-  s->place = c.place();
-  s->scope = context().scope;
-  s->number = context().step;
-  s->inputs = static_cast<std::uint32_t>(in);
-  s->outputs = static_cast<std::uint32_t>(out);
-  s->residuals = static_cast<std::uint32_t>(residuals);
-  s->attrs = static_cast<std::uint32_t>(attrs);
+  const Context& here = context();
+  Step* const s = new (at) Step{.op = &c.op,
+                                .place = c.place(),
+                                .scope = here.scope,
+                                .number = here.step,
+                                .inputs = static_cast<std::uint32_t>(in),
+                                .outputs = static_cast<std::uint32_t>(out),
+                                .residuals = static_cast<std::uint32_t>(residuals),
+                                .attrs = static_cast<std::uint32_t>(attrs)};
+  at += sizeof(Step);
   const Fact** const facts = construct<const Fact*>(at, in + out);
-  for (std::size_t i = 0; i < in + out; ++i) facts[i] = fact_of(i < in ? c.in[i] : c.out[i - in]);
+  const Fact* last = recent_[0];  // tensors of a call are often alike
+  for (std::size_t i = 0; i < in + out; ++i) {
+    const Tensor& t = i < in ? c.in[i] : c.out[i - in];
+    facts[i] = last = last && t.defined() && is_of(*last, t) ? last : fact_of(t);
+  }
   s->facts = facts;
   s->saved = construct<Tensor>(at, tensors);
   s->attr = construct<Attr>(at, attrs);

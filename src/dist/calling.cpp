@@ -183,25 +183,36 @@ std::source_location nowhere() {
   return std::source_location();
 }
 
-}  // namespace
-
-Matrix taped(std::string_view name, const Many& in, const std::function<Matrix(const Many&)>& forward,
-             const std::function<Many(const Many&, const Matrix&, const Matrix&)>& vjp, const Place& place) {
+using Tensors = std::vector<Tensor>;
+// A matrix on the tape: an op from the tensors that hold its operands to the one that holds its own elements.
+Matrix taped_matrix(std::string_view name, const Tensors& in, const std::function<Matrix(const Tensors&)>& forward,
+                    const std::function<Tensors(const Tensors&, const Matrix&, const Matrix&)>& vjp,
+                    const Place& place) {
   if (!context().listeners) return forward(in);
   auto made = std::make_shared<Matrix>();
   CustomOp op{.name = std::string(name),
               .forward =
-                  [=](const std::vector<Tensor>& t) {
-                    *made = forward(with_storages(in, t));
-                    return std::vector<Tensor>{made->state().storage};
+                  [=](const Tensors& t) {
+                    *made = forward(t);
+                    return Tensors{made->state().storage};
                   },
               .vjp =
-                  [=](const std::vector<Tensor>& t, const std::vector<Tensor>& y, const std::vector<Tensor>& g) {
+                  [=](const Tensors& t, const Tensors& y, const Tensors& g) {
                     const Stage stage(say(name, " (derivative)"), place);
-                    return storages(vjp(with_storages(in, t), with_storage(*made, y[0]), with_storage(*made, g[0])));
+                    return vjp(t, with_storage(*made, y[0]), with_storage(*made, g[0]));
                   }};
-  const Tensor y = custom_op(std::move(op), nowhere())(storages(in))[0];
+  const Tensor y = custom_op(std::move(op), nowhere())(in)[0];
   return with_storage(*made, y);
+}
+
+}  // namespace
+
+Matrix taped(std::string_view name, const Many& in, const std::function<Matrix(const Many&)>& forward,
+             const std::function<Many(const Many&, const Matrix&, const Matrix&)>& vjp, const Place& place) {
+  return taped_matrix(
+      name, storages(in), [=](const Tensors& t) { return forward(with_storages(in, t)); },
+      [=](const Tensors& t, const Matrix& y, const Matrix& g) { return storages(vjp(with_storages(in, t), y, g)); },
+      place);
 }
 
 Tensor taped_number(std::string_view name, const Many& in, const std::function<Tensor(const Many&)>& forward,
@@ -227,21 +238,9 @@ Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function
 
 Matrix taped_from(std::string_view name, const Tensor& in, const std::function<Matrix(const Tensor&)>& forward,
                   const std::function<Tensor(const Matrix&)>& vjp, const Place& place) {
-  if (!context().listeners) return forward(in);
-  auto made = std::make_shared<Matrix>();
-  CustomOp op{.name = std::string(name),
-              .forward =
-                  [=](const std::vector<Tensor>& t) {
-                    *made = forward(t[0]);
-                    return std::vector<Tensor>{made->state().storage};
-                  },
-              .vjp =
-                  [=](const std::vector<Tensor>&, const std::vector<Tensor>&, const std::vector<Tensor>& g) {
-                    const Stage stage(say(name, " (derivative)"), place);
-                    return std::vector<Tensor>{vjp(with_storage(*made, g[0]))};
-                  }};
-  const Tensor y = custom_op(std::move(op), nowhere())({in})[0];
-  return with_storage(*made, y);
+  return taped_matrix(
+      name, {in}, [=](const Tensors& t) { return forward(t[0]); },
+      [=](const Tensors&, const Matrix&, const Matrix& g) { return Tensors{vjp(g)}; }, place);
 }
 
 void without_rule(std::string_view name, const std::vector<Tensor>& in, const std::vector<Tensor*>& results) {

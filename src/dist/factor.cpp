@@ -355,20 +355,26 @@ Diagnosed<QrResult> qr(const Matrix& a, const QrOptions& o, Where where) {
 
 }  // namespace diagnosed
 
+namespace {
+
+// The value of an answer that was judged, if its policy lets it pass.
+template <class Answer>
+auto passed(const Answer& r, const Matrix& a, std::string_view if_ill, std::string_view advice) {
+  linalg::report_asymmetry(r.asymmetry, a.dtype());
+  act(r.found.diagnosis, policy_of(if_ill), advice);
+  return r.found.value;
+}
+
+}  // namespace
+
 Matrix cholesky(const Matrix& a, const CholeskyOptions& o, Where where) {
   const Stage stage("dist.cholesky", where);
-  const Choleskied c = choleskied(a, o, where);
-  linalg::report_asymmetry(c.asymmetry, a.dtype());
-  act(c.found.diagnosis, policy_of(o.if_ill), "Add a small multiple of the identity.");
-  return c.found.value;
+  return passed(choleskied(a, o, where), a, o.if_ill, "Add a small multiple of the identity.");
 }
 
 Tensor logdet(const Matrix& a, const LogdetOptions& o, Where where) {
   const Stage stage("dist.logdet", where);
-  const Logdetted l = logdetted(a, o, where);
-  linalg::report_asymmetry(l.asymmetry, a.dtype());
-  act(l.found.diagnosis, policy_of(o.if_ill), "Use slogdet, or add a small multiple of the identity.");
-  return l.found.value;
+  return passed(logdetted(a, o, where), a, o.if_ill, "Use slogdet, or add a small multiple of the identity.");
 }
 
 LuResult lu(const Matrix& a, const LuOptions& o, Where where) {

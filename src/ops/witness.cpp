@@ -30,7 +30,7 @@ Present& present() {
   static auto* const p = new Present;  // outlives every thread
   return *p;
 }
-constinit std::atomic<bool> fences{true};  // who calls makes its own
+constinit std::atomic<bool> alone{true};  // nobody can fence for those who call: they do it themselves
 
 // A child has only the thread that forked, which is in no witness.
 [[gnu::constructor]] void prepare_for_fork() {
@@ -69,13 +69,13 @@ struct Leave {
 bool anybody_inside() noexcept {
   Present& p = present();
   const std::lock_guard lock(p.mutex);
-  const auto inside = [](const Presence& who) { return who.inside.load(std::memory_order_acquire) != 0; };
+  const auto inside = [](const Presence& who) { return who.inside.load() != 0; };
   return inside(p.late) || std::any_of(p.all.begin(), p.all.end(), [&](Presence* who) { return inside(*who); });
 }
 
 void tell(const Call& c) noexcept {
   for (const std::atomic<Witness*>& seat : seats)
-    if (Witness* const w = seat.load(std::memory_order_acquire)) w->after(c);
+    if (Witness* const w = seat.load()) w->after(c);
 }
 
 }  // namespace
@@ -93,17 +93,18 @@ void witness_after(const Call& c) noexcept {
     late.fetch_sub(1);
     return;
   }
-  mine->inside.store(1, std::memory_order_relaxed);
-  if (fences.load(std::memory_order_relaxed)) [[unlikely]]
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  else
+  if (alone.load(std::memory_order_relaxed)) [[unlikely]] {
+    mine->inside.store(1);
+  } else {
+    mine->inside.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
   tell(c);
   mine->inside.store(0, std::memory_order_release);
 }
 
 void attend(Witness& w) {
-  if (can_fence_others()) fences.store(false, std::memory_order_relaxed);
+  if (can_fence_others()) alone.store(false, std::memory_order_relaxed);
   for (std::atomic<Witness*>& seat : seats) {
     Witness* empty = nullptr;
     if (!seat.compare_exchange_strong(empty, &w)) continue;
@@ -118,7 +119,7 @@ void dismiss(Witness& w) noexcept {
     Witness* sitting = &w;
     if (!seat.compare_exchange_strong(sitting, nullptr)) continue;
     attending.fetch_sub(1);
-    if (!fences.load(std::memory_order_relaxed)) fence_others();
+    if (!alone.load(std::memory_order_relaxed)) fence_others();
     while (anybody_inside()) std::this_thread::yield();
   }
 }

@@ -1,4 +1,5 @@
 """wellposed-mpi, and ranks that go wrong: every end is a clear one, told once. ctest sets WP_MPI_CLI, WP_MPI_WORKER and WP_MPIRUN."""
+import contextlib
 import json
 import os
 import shlex
@@ -171,12 +172,22 @@ def test_the_death_of_a_rank_ends_all_and_the_recordings_say_who(cli, tmp_path):
     assert "3 ranks" in told.stdout and "Rank 2 stopped first" in told.stdout, told.stdout[:1500]
 
 
-def test_a_hang_is_seen_while_it_lasts(cli, tmp_path):
-    running = subprocess.Popen([*MPIRUN, "-n", "3", WORKER, "hang"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                               env=clean_environment(WELLPOSED_RECORD=str(tmp_path)))
+@contextlib.contextmanager
+def hanging(mode, folder):
+    """Three ranks that record into the folder and hang."""
+    running = subprocess.Popen([*MPIRUN, "-n", "3", WORKER, mode], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               env=clean_environment(WELLPOSED_RECORD=str(folder)))
     try:
         assert "hanging" in running.stderr.readline()
         time.sleep(1)
+        yield
+    finally:
+        running.terminate()
+        running.wait(timeout=30)
+
+
+def test_a_hang_is_seen_while_it_lasts(cli, tmp_path):
+    with hanging("hang", tmp_path):
         told = json.loads(cli("postmortem", str(tmp_path), "--json").stdout)
         ranks = {r["rank"]: r for r in told["ranks"]}
         for r in (0, 1):
@@ -187,17 +198,10 @@ def test_a_hang_is_seen_while_it_lasts(cli, tmp_path):
         assert told["first_to_stop"] == ""
         text = cli("postmortem", str(tmp_path)).stdout
         assert "rank 0  runs, in dist.generate (dist_worker.cpp:" in text and "> dist.meet > MPI_Allreduce since " in text, text[:600]
-    finally:
-        running.terminate()
-        running.wait(timeout=30)
 
 
 def test_a_hang_inside_scalapack_is_seen_too(cli, tmp_path):
-    running = subprocess.Popen([*MPIRUN, "-n", "3", WORKER, "hang-inside"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                               env=clean_environment(WELLPOSED_RECORD=str(tmp_path)))
-    try:
-        assert "hanging" in running.stderr.readline()
-        time.sleep(1)
+    with hanging("hang-inside", tmp_path):
         ranks = {r["rank"]: r for r in json.loads(cli("postmortem", str(tmp_path), "--json").stdout)["ranks"]}
         waiting = [r for r in (0, 1) if ranks[r]["waits"]]
         assert waiting, ranks
@@ -205,6 +209,3 @@ def test_a_hang_inside_scalapack_is_seen_too(cli, tmp_path):
             assert ranks[r]["running"][0] == "p?getrf" and ranks[r]["running"][-1].startswith("MPI_"), ranks[r]
             assert ranks[r]["messages"] > 0 and ranks[r]["bytes"] > 0 and ranks[r]["flops"] > 0
         assert not ranks[2]["waits"]
-    finally:
-        running.terminate()
-        running.wait(timeout=30)

@@ -11,18 +11,24 @@ namespace {
 using wp::trace::CallFact;
 using wp::trace::Examined;
 using wp::trace::Fate;
-class Deaths : public Recordings {};
+class Deaths : public Recordings {
+ protected:
+  // What is left of a worker that trains in this way and is killed at a random moment.
+  Examined killed(const char* mode, std::mt19937& random) const {
+    const Worker worker(path("run.wpr"), mode);
+    worker.wait_until_ready();
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+    worker.kill();
+    worker.wait();
+    return examine_file(path("run.wpr"));
+  }
+};
 
 TEST_F(Deaths, AreReadableAfterAKillAtAnyMoment) {
   std::mt19937 random(20261116);
   const int kills = long_tests() ? 1000 : 50;
   for (int k = 0; k < kills; ++k) {
-    const Worker worker(path("run.wpr"), "train");
-    worker.wait_until_ready();
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
-    worker.kill();
-    worker.wait();
-    const Examined p = examine_file(path("run.wpr"));
+    const Examined p = killed("train", random);
     ASSERT_TRUE(p.verdict.fate == Fate::killed || p.verdict.fate == Fate::out_of_memory) << p.verdict.words;
     ASSERT_LE(p.flight.torn, 1U);
     ASSERT_TRUE(p.flight.missing.empty()) << p.flight.missing[0];
@@ -41,12 +47,7 @@ TEST_F(Deaths, OfFourThreadsLoseAtMostTheRecordsThatWereBeingWritten) {
   const int kills = long_tests() ? 200 : 20;
   constexpr std::size_t kThreads = 4, kRing = 1024;
   for (int k = 0; k < kills; ++k) {
-    const Worker worker(path("run.wpr"), "train on four threads");
-    worker.wait_until_ready();
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
-    worker.kill();
-    worker.wait();
-    const Examined p = examine_file(path("run.wpr"));
+    const Examined p = killed("train on four threads", random);
     ASSERT_TRUE(p.verdict.fate == Fate::killed || p.verdict.fate == Fate::out_of_memory) << p.verdict.words;
     ASSERT_TRUE(p.flight.missing.empty()) << p.flight.missing[0];
     ASSERT_GE(p.flight.recorded, kRing) << "the ring has gone round";
