@@ -12,7 +12,8 @@ namespace wp::autodiff {
 namespace {
 
 // The tangent by transposing the reverse rule twice: for cotangents u, ⟨vjp(u), t⟩ = ⟨u, J t⟩, whose gradient in u is
-// J t, whatever u is; not zero, so that the rule sees what depends on a choice.
+// J t, whatever u is. (Zeros hide from the rule what depends on a choice: it tells of the choice,
+// linalg/freedom.hpp.)
 Tensors transposed(const Forward& f) {
   Tensors u(f.out.size());
   const std::unique_ptr<bool[]> wanted(new bool[f.in.size()]);
@@ -21,7 +22,7 @@ Tensors transposed(const Forward& f) {
   std::vector<Tensor> sources;
   for (std::size_t o = 0; o < f.out.size(); ++o)
     if (is_floating(f.output(o).dtype)) {
-      u[o] = arbitrary(f.out[o]);
+      u[o] = zeros_for(f.output(o));
       tape.watch(u[o]);
       sources.push_back(u[o]);
     }

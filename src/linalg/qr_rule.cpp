@@ -96,6 +96,7 @@ Tensors vjp_qr(const Backward& b) {
   {
     const Unrecorded here;
     if (gq.defined() && p.q2.defined()) {
+      met_freedom() = true;
       const Tensor free = skew(matmul(adjoint(p.q2), trailing(gq, k)));
       const double rounding = gauge_rounding(q.dtype(), m);
       if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), rounding)))))

@@ -225,18 +225,24 @@ class Leading : public Backward {
 
 // Second derivatives of vectors see how the part of A beyond its rank moves, of which the random vectors show some
 // directions only, which depend on how A moves.
+[[noreturn]] void refuse_second() {
+  no_derivative_here(
+      "second derivatives of singular vectors do not exist where the matrix has no more singular values than there "
+      "are "
+      "random vectors.",
+      "Use svd, more random vectors (oversampling), or S alone.");
+}
 const Op first_order_only = {
     .name = "randomized_svd",
     .group = "linear algebra",
-    .doc = "x, whose derivative is not known.",
+    .doc = "x, which has no derivative.",
     .params = {{"x"}},
     .infer = no_outputs,
     .forward = forward_same,
     .notes = Notes::moves,
     .flow = flow_moves,
-    .no_derivative =
-        "second derivatives of randomized_svd are not available where the matrix has no more singular values "
-        "than random vectors; those of svd are, and those of S alone.",
+    .vjp = [](const Backward&) -> Tensors { refuse_second(); },
+    .jvp = [](const Forward&) -> Tensors { refuse_second(); },
 };
 
 Saved of_whole(const Saved& s, const Replay& replay) {

@@ -57,6 +57,7 @@ Tensor trailing(const Tensor& x, std::int64_t k) {
 }
 
 void must_vanish(const Tensor& k, const Tensor& tolerance, std::string_view what) {
+  met_freedom() = true;
   const Unrecorded here;
   if (bool(wp::any(greater(wp::abs(k), tolerance)))) refuse_gauge(what, largest(k), largest(tolerance));
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
+#include "linalg/freedom.hpp"
 #include "linalg/stack.hpp"
 #include "linalg/verdict.hpp"
 #include "ops/products.hpp"
@@ -73,11 +74,14 @@ Tensor inverse_of_regular(const Tensor& a, const Tensor& g, std::string_view ass
   const auto [inverse, diagnosis] = diagnosed::inv(a, {.assume = assume, .accuracy = "high"});
   const Tensor flat = reshape(g, {g.size()});
   for (std::int64_t i = 0; i < diagnosis.size(); ++i)
-    if (diagnosis.status(i) == Status::singular && value_at(flat, i) != complex128(0))
+    if (diagnosis.status(i) != Status::singular) {
+      continue;
+    } else if (met_freedom() = true; value_at(flat, i) != complex128(0)) {
       no_derivative_here(
           say("the matrix", diagnosis.size() > 1 ? say(" ", i, " of ", diagnosis.size()) : std::string(),
               " is singular: log|det| has no derivative there."),
           "Use det, whose derivative exists, or add a multiple of the identity.");
+    }
   return inverse;
 }
 

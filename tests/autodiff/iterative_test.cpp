@@ -1,7 +1,7 @@
 // cg, gmres and lsmr are differentiated by what they solve, not by their steps.
 #include <gtest/gtest.h>
 
-#include "wellposed/wellposed.hpp"
+#include "draws.hpp"
 
 namespace {
 using namespace wp;
@@ -51,6 +51,95 @@ TEST(Iterative, GradientsOfLsmrAreThoseOfThePseudoinverse) {
       return a.shape(0) == 3 ? linalg::solve(matmul(t, a), matmul(t, v)) : matmul(t, linalg::solve(matmul(a, t), v));
     });
     for (std::size_t k = 0; k < 2; ++k) EXPECT_LT(wp::max(wp::abs(found[k] - wanted[k])).item<double>(), 1e-9);
+  }
+}
+// Second derivatives against those of direct solutions: of matrices, through nested tapes and a tape's own recording.
+void same_second_derivatives(const std::function<Tensor(const Tensor&, const Tensor&)>& iterated,
+                             const std::function<Tensor(const Tensor&, const Tensor&)>& direct, const Tensor& a,
+                             const Tensor& v) {
+  Draw d(3);
+  const Tensor da = d.normal(a.shape(), a.dtype()), dv = d.normal(v.shape(), v.dtype());
+  const auto products = [&](const std::function<Tensor(const Tensor&, const Tensor&)>& x) {
+    const auto loss = [&] { return sum(square(wp::abs(x(a, v)))) + square(sum(real(x(a, v)))); };
+    GradientTape outer, inner;
+    for (GradientTape* t : {&outer, &inner}) t->watch({a, v});
+    const std::vector<Tensor> g = inner.gradient(loss(), {a, v});
+    std::vector<Tensor> all = outer.gradient(against(da, g[0]) + against(dv, g[1]), {a, v});
+    GradientTape own({.persistent = true});
+    own.watch(a);
+    const Tensor first = own.gradient(loss(), a);
+    all.push_back(own.gradient(against(da, first), a));
+    return all;
+  };
+  const std::vector<Tensor> found = products(iterated), wanted = products(direct);
+  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_LT(relative(found[k], wanted[k]), 1e-10) << k;
+}
+TEST(Iterative, SecondDerivativesAreThoseOfWhatIsSolved) {
+  linalg::GmresOptions o;
+  linalg::LsmrOptions least, damped;
+  o.rtol = least.rtol = damped.rtol = kTight;
+  damped.damp = 0.5;
+  for (const DType dtype : {f64, c128}) {
+    Draw d(11);
+    const Tensor M = d.normal({3, 3}, dtype), positive = matmul(M, adjoint(M)) + 2 * eye(3), v = d.normal({3}, dtype);
+    const Tensor tall = d.normal({5, 3}, dtype), w = d.normal({5}, dtype), wide = adjoint(tall);
+    const auto solved = [](const Tensor& a, const Tensor& r) { return linalg::solve(a, r); };
+    const auto normal = [](const Tensor& a, const Tensor& r, double square) {
+      return linalg::solve(matmul(adjoint(a), a) + square * eye(3), matmul(adjoint(a), r));
+    };
+    same_second_derivatives([](const Tensor& a, const Tensor& r) { return linalg::cg(a, r, {.rtol = kTight}).x; },
+                            solved, positive, v);
+    same_second_derivatives([&](const Tensor& a, const Tensor& r) { return linalg::gmres(a, r, o).x; }, solved,
+                            M + 3 * eye(3), v);
+    same_second_derivatives([&](const Tensor& a, const Tensor& r) { return linalg::lsmr(a, r, least).x; },
+                            [&](const Tensor& a, const Tensor& r) { return normal(a, r, 0); }, tall, w);
+    same_second_derivatives([&](const Tensor& a, const Tensor& r) { return linalg::lsmr(a, r, damped).x; },
+                            [&](const Tensor& a, const Tensor& r) { return normal(a, r, 0.25); }, tall, w);
+    same_second_derivatives(
+        [&](const Tensor& a, const Tensor& r) { return linalg::lsmr(a, r, least).x; },
+        [](const Tensor& a, const Tensor& r) { return matmul(adjoint(a), linalg::solve(matmul(a, adjoint(a)), r)); },
+        wide, v);
+  }
+}
+TEST(Iterative, SecondDerivativesPassSparseDataAndPreconditioners) {
+  const Tensor data{4.0, 1.0, 1.0, 3.0}, v{1.0, -2.0}, t{0.3, -0.7, 0.2, 0.9};
+  const auto products = [&](bool iterated) {
+    GradientTape outer, inner;
+    for (GradientTape* g : {&outer, &inner}) g->watch(data);
+    const auto a = linalg::LinearOperator::csr(Tensor{0, 2, 4}, Tensor{0, 1, 0, 1}, data, 2, 2);
+    linalg::GmresOptions o;
+    o.rtol = kTight;
+    o.preconditioner = linalg::LinearOperator(Tensor{{0.25, 0.0}, {0.0, 0.3}});
+    const Tensor x = iterated ? linalg::gmres(a, v, o).x : linalg::solve(reshape(data, {2, 2}), v);
+    return outer.gradient(sum(t * inner.gradient(sum(x * x * x), data)), data);
+  };
+  EXPECT_LT(relative(products(true), products(false)), 1e-12);
+}
+TEST(Iterative, AWideSystemWithAPreconditionerHasTheSameSolutionOnATape) {
+  const Tensor a{{1.0, 2.0, 0.5}, {0.5, -1.0, 2.0}}, v{1.0, 2.0};
+  linalg::LsmrOptions o;
+  o.rtol = 1e-13;
+  o.preconditioner = linalg::LinearOperator(Tensor{{1.0, 0.0, 0.0}, {0.0, 0.5, 0.0}, {0.0, 0.0, 2.0}});
+  const Tensor plain = linalg::lsmr(a, v, o).x;
+  GradientTape tape;
+  tape.watch(a);
+  EXPECT_LT(relative(linalg::lsmr(a, v, o).x, plain), 1e-10);
+}
+TEST(Iterative, WhatFollowsADecompositionAtATieMustNotBeIterated) {
+  const Tensor a{{2.0, 0.0}, {0.0, 2.0}}, v{1.0, 2.0};
+  const auto loss = [&](bool iterated) {
+    return [&, iterated](const Tensor& x) {
+      const auto f = linalg::svd(x);
+      const Tensor G = matmul(f.U * row(f.S * f.S), adjoint(f.U));
+      return sum(square(iterated ? linalg::cg(G, v).x : linalg::solve(G, v)));
+    };
+  };
+  EXPECT_NO_THROW(gradient_by(loss(false), a));
+  try {
+    (void)gradient_by(loss(true), a);
+    FAIL();
+  } catch (const GradientError& e) {
+    EXPECT_EQ(e.finding().code, "WP-GRD-011");
   }
 }
 TEST(Iterative, SparseDataHaveGradients) {

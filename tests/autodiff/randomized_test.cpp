@@ -78,4 +78,19 @@ TEST(RandomizedSvdGradient, WithoutPowerIterationsSeesValuesButNotHowUTurnsWhere
   EXPECT_LT(relative(tape.gradient(values, a), exact.gradient(leading, a)), 1e-12);
   EXPECT_THROW((void)tape.gradient(whole, a), GradientError);
 }
+// The part beyond the rank is seen in directions that depend on how the matrix moves.
+TEST(RandomizedSvdGradient, OfVectorsHasNoDerivativeWhereTheRankIsNoMoreThanTheVectors) {
+  const Tensor w = normal({8, 6}, 3), v = normal({8, 6}, 4);
+  for (const std::int64_t rank : {2, 3, 4}) {
+    const Tensor a = matmul(normal({8, rank}, 1), normal({rank, 6}, 2));
+    const auto product_of = [&](const std::function<Tensor(const Tensor&)>& f) { return hessian_product(f, a, v); };
+    EXPECT_THROW(product_of([&](const Tensor& x) {
+                   return sum(w * recombined(decomposed(x, {2, 2, 1})));
+                 }),
+                 GradientError);
+    const auto cubes = [&](const Tensor& x) { return sum(pow(decomposed(x, {2, 2, 1}).S, 3)); };
+    const auto exact = [](const Tensor& x) { return sum(pow(la::svdvals(x)[{slice(0, 2)}], 3)); };
+    EXPECT_LT(relative(product_of(cubes), product_of(exact)), 1e-7) << rank;
+  }
+}
 }  // namespace

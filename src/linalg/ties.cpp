@@ -1,0 +1,231 @@
+// What rules of decompositions by values ask of ties: kinks, lost digits, and whether another basis gives the same.
+#include "linalg/quotients.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.hpp"
+#include "linalg/stack.hpp"
+#include "wellposed/creation.hpp"
+#include "wellposed/index.hpp"
+#include "wellposed/ops.hpp"
+
+namespace wp::linalg {
+
+namespace {
+
+// How far cotangents of tied values are apart, of the members where that is more than rounding.
+double unevenness(const Clusters& c, std::size_t k, const std::vector<double>& v, double eps) {
+  const std::vector<double> to = level(c, k, v);
+  double worst = 0;
+  for (std::size_t first = 0; first < v.size(); first += k) {
+    double apart = 0, size = 0;
+    for (std::size_t i = first; i < first + k; ++i) {
+      size = std::max(size, std::fabs(v[i]));
+      apart = std::max(apart, std::fabs(v[i] - to[i]));
+    }
+    if (apart > std::ldexp(1.0, 14) * static_cast<double>(k) * eps * size) worst = std::max(worst, apart);
+  }
+  return worst;
+}
+
+// The same at values that are split a little, if what follows can be asked: 0 if it falls with the distance.
+std::optional<double> unevenness_at(const Clusters& c, const Tensor& g,
+                                    const std::function<Tensor(const Tensor& values)>& at) {
+  const Unrecorded here;
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const double eps = finfo(g.dtype()).eps;
+  const auto far = [&](double split) {
+    const std::vector<double> again = doubles_of(at(level_values(c, g, split)));
+    const bool finite = std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); });
+    return finite ? unevenness(c, k, again, eps) : HUGE_VAL;
+  };
+  try {
+    const double wide = far(64 * eps), narrow = far(4 * eps);
+    return narrow <= wide / 4 ? 0 : narrow;
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;  // forward mode: nothing follows
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+// A cotangent of values alone is smooth where tied values have the same, and zeros have none. Elsewhere there is a
+// kink: the mean over the tie is a subgradient, and does not depend on the basis. Values that are computed differ by
+// rounding, and so may cotangents of a smooth loss; those that do not come nearer with the values are the kink's.
+Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
+                const std::function<Tensor(const Tensor& values)>& at) {
+  if (!c.ties) return g;
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const std::vector<double> v = unrecorded([&] { return doubles_of(g); });
+  const double eps = finfo(g.dtype()).eps;
+  double worst = unevenness(c, k, v, eps);
+  if (worst > 0 || b.verify().value_or(true))
+    if (const auto again = unevenness_at(c, g, at)) worst = *again;
+  if (worst == 0) return g;
+  find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
+            say("the loss has a kink here: it treats ", what,
+                " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie."));
+  // The same as a matrix, column by column, so that it differentiates.
+  std::vector<double> mean(v.size() * k, 0);
+  for (std::size_t j = 0; j < k; ++j) {
+    std::vector<double> unit(v.size(), 0);
+    for (std::size_t first = 0; first < v.size(); first += k) unit[first + j] = 1;
+    const std::vector<double> column_of = level(c, k, unit);
+    for (std::size_t i = 0; i < v.size(); ++i) mean[i * k + j] = column_of[i];
+  }
+  Dims shape = g.shape();
+  shape.push_back(g.shape().back());
+  return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
+}
+
+void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
+                 const std::function<Tensor(const Tensor&)>& at) {
+  const Unrecorded here;
+  if (!b.verify().value_or(true)) return;
+  const double half = 1000 * std::sqrt(finfo(g.dtype()).eps / 2);  // bounds are some thirty times the errors
+  const auto k = static_cast<std::size_t>(g.shape().back());
+  const std::vector<double> v = doubles_of(g);
+  if (v.size() != c.s.size()) return;
+  double least_gap = HUGE_VAL;
+  std::vector<char> small(v.size());  // known to few digits; of what is zero up to rounding ties tell
+  for (std::size_t first = 0; first < v.size(); first += k) {
+    double most = 0;
+    for (std::size_t i = first; i < first + k; ++i) most = std::max(most, std::fabs(v[i]));
+    for (std::size_t i = first; i < first + k; ++i) {
+      const double size = std::fabs(c.s[i]);
+      small[i] = size > c.error[i] && v[i] != 0 && c.error[i] > half * size;
+      if (i + 1 == first + k || v[i] == v[i + 1] || (c.group[i] >= 0 && c.group[i] == c.group[i + 1])) continue;
+      const double gap = std::fabs(c.s[i] - c.s[i + 1]), loss = std::max(c.error[i], c.error[i + 1]) / gap;
+      if (loss * std::fabs(v[i] - v[i + 1]) > half * most) least_gap = std::min(least_gap, gap);
+    }
+  }
+  if (std::isfinite(least_gap))
+    find_loss(b, "WP-GRD-008", least_gap, half,
+              say("the loss weighs values differently that differ by ", least_gap,
+                  " only: their vectors, of which the gradient is made, have lost digits accordingly."),
+              "Use what treats them alike, or a wider dtype.");
+  if (std::find(small.begin(), small.end(), 1) == small.end()) return;
+  const std::vector<double> moved = doubles_of(at(add(s, astype(Tensor::from(c.error, s.shape()), s.dtype()))));
+  double worst = 0;
+  for (std::size_t first = 0; first < v.size(); first += k) {
+    double most = 0, off = 0;
+    for (std::size_t i = first; i < first + k; ++i) {
+      most = std::max(most, std::fabs(v[i]));
+      if (small[i] && std::isfinite(moved[i])) off = std::max(off, std::fabs(moved[i] - v[i]));
+    }
+    if (off > half * most) worst = std::max(worst, off / most);
+  }
+  if (worst > 0)
+    find_loss(b, "WP-GRD-012", worst, half,
+              say("the loss rests on small values, which are known to within rounding of the largest one: the "
+                  "gradient may be off by ",
+                  worst, " of itself."),
+              "Use solve, inv, slogdet or logdet instead of reciprocals and logarithms of values; or accuracy = "
+              "\"high\", or a wider dtype.");
+}
+
+Tensor cotangent_at(const Backward& b, const Clusters& c, const Tensor& values,
+                    const std::function<Tensor(const Tensor&)>& at) {
+  if (!b.recorded() || !c.any) return b.g();
+  try {
+    return at(values);
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;
+    return b.g();
+  }
+}
+
+Tensor level_values(const Clusters& c, const Tensor& like, double split) {
+  const auto k = static_cast<std::size_t>(like.shape().back());
+  std::vector<double> v = level(c, k, c.s);
+  for (std::size_t i = 0; i < v.size() && split > 0; ++i) {
+    const double most = *std::max_element(c.s.begin() + static_cast<std::ptrdiff_t>(i / k * k),
+                                          c.s.begin() + static_cast<std::ptrdiff_t>(i / k * k + k),
+                                          [](double x, double y) { return std::fabs(x) < std::fabs(y); });
+    // By steps that no order of the values repeats.
+    if (c.group[i] >= 0 && !c.at_zero[i]) v[i] += split * std::fabs(most) * static_cast<double>(i * 7 % 61 + 1) / 16;
+  }
+  return astype(Tensor::from(v, like.shape()), like.dtype());
+}
+
+namespace {
+
+Bases bases_of(const Clusters& c, const Tensor& s, DType dtype, int flips, std::uint64_t seed) {
+  const Tensor r = rotation(c, s.shape(), dtype, flips, seed);
+  if (std::find(c.at_zero.begin(), c.at_zero.end(), 1) == c.at_zero.end()) return {r, r};
+  // Those of a vanishing value turn apart.
+  const Tensor vanishes = Tensor::from(std::vector<double>(c.at_zero.begin(), c.at_zero.end()), s.shape());
+  return {r, where(greater(row(vanishes), 0), rotation(c, s.shape(), dtype, 0, seed + 1), r)};
+}
+// Turned by a few units in the last place: what moves then is rounding.
+Tensor nudged(const Tensor& r, const Tensor& by) {
+  return add(r, matmul(r, multiply(skew(by), std::ldexp(finfo(r.dtype()).eps, 6))));
+}
+bool has_tie(const Clusters& c, std::size_t member) {
+  const auto k = static_cast<std::ptrdiff_t>(c.w.shape().back());
+  const auto first = c.group.begin() + static_cast<std::ptrdiff_t>(member) * k;
+  return std::any_of(first, first + k, [](int group) { return group >= 0; });
+}
+
+// Gradients in two bases, member by member: one with large gradients hides nothing of another.
+struct Compared {
+  Tensor off, size, allowed;  // […, 1, 1]
+  Compared(const Tensor& one, const Tensor& two, double tolerance)
+      : off(size_of(subtract(one, two))),
+        size(maximum(size_of(one), size_of(two))),
+        allowed(multiply(size, tolerance)) {}
+  bool same() const { return !bool(wp::any(greater(off, allowed))); }
+  // Refuses what depends on signs, finds a kink at ties.
+  void judge(const Backward& b, const Clusters& c) const {
+    const std::vector<double> offs = doubles_of(off), sizes = doubles_of(size), most = doubles_of(allowed);
+    std::ptrdiff_t kink = -1;
+    for (std::size_t m = 0; m < offs.size(); ++m) {
+      if (offs[m] <= most[m]) continue;
+      if (!has_tie(c, m))
+        refuse<GaugeError>("WP-GRD-007",
+                           say("the gradient changes by ", offs[m], " (of ", sizes[m],
+                               ") when vectors change their sign, which the matrix does not determine."),
+                           "Are the factors unpacked in the right order? Use products in which signs cancel.");
+      if (kink < 0) kink = static_cast<std::ptrdiff_t>(m);
+    }
+    if (kink >= 0)
+      find_kink(b, offs[static_cast<std::size_t>(kink)], most[static_cast<std::size_t>(kink)],
+                "the gradient changes with the basis of repeated or vanishing values: the loss has a kink here, and "
+                "the gradient is one of its subgradients.");
+  }
+};
+
+}  // namespace
+
+void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
+                  const std::function<Tensor(const Tensor&, const Tensor&)>& at) {
+  int last = signs ? 1 : 0;  // all flips that tell two vectors apart, or one from its negative
+  if (signs && !is_complex(dtype))
+    for (std::int64_t n = s.shape().back() - 1; n > 0; n /= 2) ++last;
+  compare_bases(
+      b, c, finfo(s.dtype()).eps, signs ? 1 : 0, last,
+      [&](int flips, std::uint64_t seed) { return bases_of(c, s, dtype, flips, seed); }, at);
+}
+
+void compare_bases(const Backward& b, const Clusters& c, double eps, int first_flips, int last_flips,
+                   const std::function<Bases(int flips, std::uint64_t seed)>& bases,
+                   const std::function<Tensor(const Tensor&, const Tensor&)>& at) {
+  const Bases first = bases(0, 1);
+  const Tensor one = at(first.r, first.l);
+  for (int flips = first_flips; flips <= last_flips; ++flips) {
+    const Bases second = bases(flips, 3);
+    Compared pair(one, at(second.r, second.l), 16 * std::sqrt(eps));
+    if (pair.same()) continue;
+    // Where the gradient nearly vanishes, rounding is all that is left of it.
+    const Bases by = bases(flips, 5);
+    const Tensor noise = size_of(subtract(one, at(nudged(first.r, by.r), nudged(first.l, by.l))));
+    pair.allowed = add(pair.allowed, multiply(noise, 64));
+    pair.judge(b, c);
+    return;
+  }
+}
+
+}  // namespace wp::linalg
