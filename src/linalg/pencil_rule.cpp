@@ -64,7 +64,7 @@ Tensors vjp_eigh_generalized(const Backward& b) {
     const Tensor metric = meant_hermitian(b.in[1], b.attr(0));
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, w, finfo(w.dtype()).eps);
+      const Tensor level = level_values(c, w, 64 * finfo(w.dtype()).eps);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor turned = matmul(v, r), a = in_basis(metric, turned, level);
         const PencilCotangents both = cotangents_at(b, metric, level, turned, a, c, c.terms(2), true);

@@ -125,7 +125,7 @@ Tensor turned(const Tensor& whole, const Tensor& r) {
 
 void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   const Unrecorded here;
-  const Tensor s = level_values(c, b.out[1], finfo(b.out[1].dtype()).eps);
+  const Tensor s = level_values(c, b.out[1], 64 * finfo(b.out[1].dtype()).eps);
   const std::int64_t k = s.shape().back();
   verify_bases(b, c, s, b.out[0].dtype(), signs, [&](const Tensor& r, const Tensor& l) {
     const Tensor u = turned(b.out[0], l), v = turned(adjoint(b.out[2]), r);
@@ -192,7 +192,7 @@ Tensors vjp_eigh(const Backward& b) {
   } else {
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, values, finfo(values.dtype()).eps);
+      const Tensor level = level_values(c, values, 64 * finfo(values.dtype()).eps);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor vectors = matmul(v, r);
         return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.terms(2), true);
