@@ -37,16 +37,20 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
     const std::vector<int> scales(size(lines), e), none(size(each), 0);
     kernels::scale<T, T>(lines, each, from, scales.data(), none.data(), copy.data());
   };
-  // Small matrices come here that lanes leave in doubt, singular ones mostly: from gesdd one in some hundred of those
-  // has factors that are ten times as wrong as the others. Values alone are better without.
+  // Of small matrices that are singular to rounding one in some hundred has factors from gesdd that are ten times as
+  // wrong as the others'. Values alone are better without.
   constexpr std::int64_t kSmall = 32;
-  const bool small = kernels::RealOf<T>::parts == 1 && std::max(m, n) <= kSmall,
-             jacobi = high || (small && parts != Parts::values);
+  const bool small = kernels::RealOf<T>::parts == 1 && std::max(m, n) <= kSmall && parts != Parts::values;
   const auto decompose = [&](std::int64_t rows, std::int64_t columns, T* left, T* right, std::int64_t ld) {
-    converged_ = (jacobi ? lapack::svd_by<T>(lapack::SvdMethod::jacobi, vectors, rows, columns, copy.data(), rows,
-                                             sigma.data(), left, rows, right, ld)
-                         : lapack::svd<T>(vectors, rows, columns, copy.data(), rows, sigma.data(), left, rows, right,
-                                          ld)) == 0;
+    const auto by_jacobi = [&] {
+      return lapack::svd_by<T>(lapack::SvdMethod::jacobi, vectors, rows, columns, copy.data(), rows, sigma.data(),
+                               left, rows, right, ld);
+    };
+    converged_ =
+        (high ? by_jacobi()
+              : lapack::svd<T>(vectors, rows, columns, copy.data(), rows, sigma.data(), left, rows, right, ld)) == 0;
+    if (!high && small && converged_ && sigma.back() <= 2 * std::numeric_limits<Real>::epsilon() * sigma[0])
+      converged_ = by_jacobi() == 0;
   };
   // LAPACK is given no more columns than rows: pseudo-inverses of singular matrices are several times as wrong from
   // gesdd's factors of wide ones.
