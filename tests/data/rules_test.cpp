@@ -117,7 +117,8 @@ TEST(Rules, OfMeanAndDeviationSeeNeitherOverflowNorUnderflow) {
 }
 
 TEST(Rules, OfPositiveDefinitenessSayItOnce) {
-  EXPECT_EQ(one(ones({3, 3}), "spd", true).message, "the matrix is not positive definite; 1 of 1 matrix");
+  EXPECT_EQ(one(ones({3, 3}), "spd", true).message,
+            "the matrix is not positive definite: elimination leaves no positive number in row 1; 1 of 1 matrix");
   const std::string words = one(Tensor{{1.0, 2.0}, {2.0, 1.0}}, "spd", true).message;
   EXPECT_EQ(words.find("positive definite"), words.rfind("positive definite")) << words;
   EXPECT_EQ(words.find(".;"), std::string::npos) << words;

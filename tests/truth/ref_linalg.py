@@ -132,7 +132,7 @@ def values_wrong(exact, got, dtype, relative):
 
 
 @judge("linalg.svdvals")
-def svdvals(inputs, outputs, if_ill, accuracy):
+def svdvals(inputs, outputs, if_ill, accuracy, names=None):
     x, (s,) = inputs[0], outputs
     m, n = x.shape[-2:]
     for member in members(x):
@@ -152,7 +152,7 @@ def far_from_identity(q, dtype):
 
 
 @judge("linalg.svd")
-def svd(inputs, outputs, full_matrices, if_ill, accuracy):
+def svd(inputs, outputs, full_matrices, if_ill, accuracy, names=None):
     x, (u, s, vh) = inputs[0], outputs
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -175,7 +175,7 @@ def svd(inputs, outputs, full_matrices, if_ill, accuracy):
 
 
 @judge("linalg.cond")
-def cond(inputs, outputs, if_ill):
+def cond(inputs, outputs, if_ill, names=None):
     x, (y,) = inputs[0], outputs
     m, n = x.shape[-2:]
     for member in members(x):
@@ -198,7 +198,7 @@ def cutoff(rtol, atol, dtype, m, n):
 
 
 @truth("linalg.matrix_rank")
-def matrix_rank(x, rtol, atol, if_ill):
+def matrix_rank(x, rtol, atol, if_ill, names=None):
     m, n = x.shape[-2:]
 
     def value(member):
@@ -228,7 +228,7 @@ def close(got, want, dtype, what):
 
 
 @judge("linalg.pinv")
-def pinv(inputs, outputs, rtol, atol, if_ill):
+def pinv(inputs, outputs, rtol, atol, if_ill, names=None):
     x, (y,) = inputs[0], outputs
     m, n = x.shape[-2:]
     for member in members(x):
@@ -244,7 +244,7 @@ def pinv(inputs, outputs, rtol, atol, if_ill):
 
 
 @judge("linalg.lstsq")
-def lstsq(inputs, outputs, rtol, atol, ridge, noise, if_ill):
+def lstsq(inputs, outputs, rtol, atol, ridge, noise, if_ill, certify=False, names=None):
     (a, b), (y,) = inputs, outputs
     m, n = a.shape[-2:]
     vector = b.ndim == 1
@@ -360,21 +360,21 @@ def eigen_trouble(x, member, values, vectors, uplo, accuracy):
 
 
 @judge("linalg.eigh")
-def eigh(inputs, outputs, uplo, if_ill, accuracy):
+def eigh(inputs, outputs, uplo, if_ill, accuracy, names=None):
     x, (w, v) = inputs[0], outputs
     troubles = (eigen_trouble(x, m, [w[m + (i,)] for i in range(x.shape[-1])], v, uplo, accuracy) for m in members(x))
     return next((t for t in troubles if t), None)
 
 
 @judge("linalg.eigvalsh")
-def eigvalsh(inputs, outputs, uplo, if_ill, accuracy):
+def eigvalsh(inputs, outputs, uplo, if_ill, accuracy, names=None):
     x, (w,) = inputs[0], outputs
     troubles = (eigen_trouble(x, m, [w[m + (i,)] for i in range(x.shape[-1])], None, uplo, accuracy) for m in members(x))
     return next((t for t in troubles if t), None)
 
 
 @truth("linalg.cholesky", ulps=8)
-def cholesky(x, upper, uplo, if_ill):
+def cholesky(x, upper, uplo, if_ill, names=None):
     n = x.shape[-1]
     factors = {}
 

@@ -184,7 +184,7 @@ def rcond(inputs, outputs, if_ill):
 
 
 @judge("linalg.logdet")
-def logdet(inputs, outputs, uplo, if_ill):
+def logdet(inputs, outputs, uplo, if_ill, names=None):
     x, (y,) = inputs[0], outputs
     for member in members(x):
         a, got = matrix(x, member, *x.shape[-2:]), y[member]
@@ -240,8 +240,8 @@ def basis_trouble(inputs, outputs, rtol, atol, null):
     return None
 
 
-judge("linalg.null_space")(lambda inputs, outputs, rtol, atol, if_ill: basis_trouble(inputs, outputs, rtol, atol, True))
-judge("linalg.orth")(lambda inputs, outputs, rtol, atol, if_ill: basis_trouble(inputs, outputs, rtol, atol, False))
+judge("linalg.null_space")(lambda inputs, outputs, rtol, atol, if_ill, names: basis_trouble(inputs, outputs, rtol, atol, True))
+judge("linalg.orth")(lambda inputs, outputs, rtol, atol, if_ill, names: basis_trouble(inputs, outputs, rtol, atol, False))
 
 
 def leading(a, k):

@@ -58,9 +58,9 @@ void inverse(int n, Source<T> a, Range range, T* to, Marks marks) {
       load<T>(n, n, a, first, have, m);
       V rcond, largest;
       M good = invert_block(size, m, x, rcond, largest);
-      // 1/‖A‖₁; a column x of the inverse has an element of 1/n of that.
-      const V least = rcond * largest;
-      good &= in_range<T>(largest) & (least >= kLargest * kLeastUnscaled<T>)&(least <= 0x1p900);
+      // 1/‖A‖₁; a column x of the inverse has an element of 1/n of that. Minors are corrected by a residual.
+      const V least = rcond * largest, bound = V{} + (n <= 4 ? kLeastUnscaled<T> : kLeastAnswer<T>);
+      good &= in_range<T>(largest) & (least >= kLargest * bound) & (least <= 0x1p900);
       if (any(good & (rcond < kSurelyWell))) {
         load<T>(n, n, a, first, have, m);
         good = meant(size, m, rcond, good);
