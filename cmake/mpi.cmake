@@ -45,6 +45,7 @@ target_link_libraries(wellposed_mpi_inside PUBLIC ${WP_MPI_LIBRARIES} wellposed_
 target_link_options(wellposed_mpi_inside INTERFACE -Wl,-u,MPI_Send)
 
 file(GLOB command_sources CONFIGURE_DEPENDS src/cli/mpi/*.cpp)
-add_executable(wellposed_mpi_cli ${command_sources} src/cli/matrices.cpp)
+add_executable(wellposed_mpi_cli ${command_sources})
 set_target_properties(wellposed_mpi_cli PROPERTIES OUTPUT_NAME wellposed-mpi)
-target_link_libraries(wellposed_mpi_cli PRIVATE wellposed_mpi_inside)
+target_compile_options(wellposed_mpi_cli PRIVATE -O1)
+target_link_libraries(wellposed_mpi_cli PRIVATE wellposed_mpi_inside wellposed_commands)

@@ -78,3 +78,10 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "sanitize")  # programs outside are not built wit
   add_test(NAME new_room COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tree/new_room.py ${PROJECT_SOURCE_DIR})
   add_test(NAME documents COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/docs/blocks.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 endif()
+
+# What takes minutes goes first, so that no core waits for it at the end.
+foreach(name python_wheel new_room python_mpi documents)
+  if(TEST ${name})
+    set_property(TEST ${name} PROPERTY COST 1000)
+  endif()
+endforeach()

@@ -5,20 +5,28 @@
 namespace wp::kernels {
 namespace {
 
-constexpr std::int64_t kGroup = 2048;  // elements of short lines taken together
+constexpr std::int64_t kGroup = kSoftmaxBack;  // elements of short lines taken together
 
 template <class T>
 [[gnu::always_inline]] inline T larger(T m, T v) {
   return ((v > m) | (v != v)) ? v : m;
 }
 
-// y = exp(y): the one place where these kernels call exp.
-template <class T>
-void exp_in_place(T* y, std::int64_t n) {
-  static constexpr simd::Loops loops = simd::math_loops<simd::Fn::exp>();
-  void* const p[] = {y, y};
+// y = f(x), also in its place: the one place where these kernels call functions.
+template <simd::Fn f, class T>
+void function_of(const T* x, T* y, std::int64_t n) {
+  static constexpr simd::Loops loops = simd::math_loops<f>();
+  void* const p[] = {const_cast<T*>(x), y};
   simd::Status ignored;
   loops[static_cast<std::size_t>(dtype_v<T>)].active()(p, n, &ignored);
+}
+template <class T>
+void exp_of(const T* x, T* y, std::int64_t n) {
+  function_of<simd::Fn::exp>(x, y, n);
+}
+template <class T>
+void expm1_of(const T* x, T* y, std::int64_t n) {
+  function_of<simd::Fn::expm1>(x, y, n);
 }
 
 // log Σ exp x = m + log(1 + s), m the largest x. Nothing: m = −inf, s = −1. For infinite m, s is not read.
@@ -44,6 +52,15 @@ void run(bool log, const void* x, void* y, std::int64_t count, std::int64_t n) {
   static constexpr Lines logs[] = {baseline::log_softmax_lines<T>, avx2::log_softmax_lines<T>,
                                    avx512::log_softmax_lines<T>};
   (log ? logs : plain)[static_cast<int>(simd::isa())](static_cast<const T*>(x), static_cast<T*>(y), count, n);
+}
+
+template <class T>
+void run_back(const void* y, const void* g, void* out, std::int64_t count, std::int64_t n) {
+  using Lines = void (*)(const T*, const T*, T*, std::int64_t, std::int64_t);
+  static constexpr Lines lines[] = {baseline::log_softmax_back_lines<T>, avx2::log_softmax_back_lines<T>,
+                                    avx512::log_softmax_back_lines<T>};
+  lines[static_cast<int>(simd::isa())](static_cast<const T*>(y), static_cast<const T*>(g), static_cast<T*>(out),
+                                       count, n);
 }
 
 template <class T>
@@ -84,6 +101,10 @@ constexpr Reductions sums = make_log_sums();
 
 void softmax(DType dtype, bool log, const void* x, void* y, std::int64_t count, std::int64_t n) {
   dtype == f32 ? run<float>(log, x, y, count, n) : run<double>(log, x, y, count, n);
+}
+
+void log_softmax_back(DType dtype, const void* y, const void* g, void* out, std::int64_t count, std::int64_t n) {
+  dtype == f32 ? run_back<float>(y, g, out, count, n) : run_back<double>(y, g, out, count, n);
 }
 
 const Reductions& log_sums() {

@@ -56,7 +56,7 @@ void softmax_lines(const T* x, T* y, std::int64_t count, std::int64_t n) {
       const T m = line_max(a, n);
       for (std::int64_t i = 0; i < n; ++i) b[i] = a[i] - m;
     }
-    exp_in_place(y + from * n, (to - from) * n);
+    exp_of(y + from * n, y + from * n, (to - from) * n);
     for (std::int64_t k = from; k < to; ++k) {
       T* const b = y + k * n;
       const T sum = static_cast<T>(line_sum(b, n));
@@ -67,13 +67,37 @@ void softmax_lines(const T* x, T* y, std::int64_t count, std::int64_t n) {
 
 template <class T>
 void log_softmax_lines(const T* x, T* y, std::int64_t count, std::int64_t n) {
-  for (std::int64_t k = 0; k < count; ++k, x += n, y += n) {
-    const T m = line_max(x, n);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] - m;
-    exp_in_place(y, n);
-    const double sum = std::isfinite(m) ? excess(x, m, y, n) : std::numeric_limits<double>::quiet_NaN();
-    const T log_sum = static_cast<T>(std::log1p(sum));
-    for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - log_sum;
+  const std::int64_t group = n >= kGroup ? 1 : kGroup / n;
+  T largest[kGroup];
+  for (std::int64_t from = 0; from < count; from += group, x += group * n, y += group * n) {
+    const std::int64_t lines = from + group < count ? group : count - from;
+    for (std::int64_t k = 0; k < lines; ++k) {
+      const T m = largest[k] = line_max(x + k * n, n);
+      for (std::int64_t i = k * n; i < (k + 1) * n; ++i) y[i] = x[i] - m;
+    }
+    exp_of(y, y, lines * n);
+    for (std::int64_t k = 0; k < lines; ++k) {
+      const T *const a = x + k * n, m = largest[k];
+      T* const b = y + k * n;
+      const double sum = std::isfinite(m) ? excess(a, m, b, n) : std::numeric_limits<double>::quiet_NaN();
+      const T log_sum = static_cast<T>(std::log1p(sum));
+      for (std::int64_t i = 0; i < n; ++i) b[i] = (a[i] - m) - log_sum;
+    }
+  }
+}
+
+template <class T>
+void log_softmax_back_lines(const T* y, const T* g, T* out, std::int64_t count, std::int64_t n) {
+  const std::int64_t group = kGroup / n;
+  T e[kGroup], less[kGroup];  // e^y, e^y − 1
+  for (std::int64_t from = 0; from < count; from += group, y += group * n, g += group * n, out += group * n) {
+    const std::int64_t lines = from + group < count ? group : count - from;
+    exp_of(y, e, lines * n);
+    expm1_of(y, less, lines * n);
+    for (std::int64_t k = 0; k < lines; ++k) {
+      const T sum = static_cast<T>(line_sum(g + k * n, n));
+      for (std::int64_t i = k * n; i < (k + 1) * n; ++i) out[i] = -(g[i] * less[i] + e[i] * (sum - g[i]));
+    }
   }
 }
 
@@ -83,7 +107,7 @@ void log_sum_block(const void* data, std::int64_t n, void* state) {
   T e[kReduceBlock];
   const T m = line_max(x, n);
   for (std::int64_t i = 0; i < n; ++i) e[i] = x[i] - m;
-  exp_in_place(e, n);
+  exp_of(e, e, n);
   *static_cast<LogSum*>(state) = {static_cast<double>(m), excess(x, m, e, n)};
 }
 
@@ -102,7 +126,7 @@ void log_sum_columns(const void* data, std::int64_t stride, std::int64_t rows, s
   for (std::int64_t i = 0; i < rows; ++i) {
     const T* const row = x + i * stride;
     for (std::int64_t k = 0; k < w; ++k) e[k] = row[k] - m[k];
-    exp_in_place(e, w);
+    exp_of(e, e, w);
     for (std::int64_t k = 0; k < w; ++k) {
       const T out = row[k] == m[k] ? largest[k] : T(0);
       largest[k] -= out;

@@ -28,7 +28,8 @@ Tensor sum_to(const Tensor& x, const Dims& shape) {
   Dims axes;
   for (std::size_t k = 0; k < x.shape().size(); ++k)
     if (k < extra || (shape[k - extra] == 1 && x.shape()[k] != 1)) axes.push_back(static_cast<std::int64_t>(k));
-  return reshape(sum(x, {.axis = axes}), shape);
+  const Tensor all = sum(x, {.axis = axes});
+  return all.shape() == shape ? all : reshape(all, shape);
 }
 
 Tensor part(const Tensor& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {

@@ -39,10 +39,11 @@ Dims reduced_output(const Call& c) {
 Tensor with_axes(const Saved& s, const Tensor& reduced) {
   const Dims& whole = s.shape(0);
   const auto ndim = static_cast<std::int64_t>(whole.size());
-  return reshape(reduced, reduced_shape(whole, reduced_axes(s.attr(0), ndim), true));
+  const Dims shape = reduced_shape(whole, reduced_axes(s.attr(0), ndim), true);
+  return reduced.shape() == shape ? reduced : reshape(reduced, shape);
 }
 Tensor spread(const Saved& s, const Tensor& reduced) {
-  return broadcast_to(with_axes(s, reduced), s.shape(0));
+  return broadcast_to(reduced.ndim() == 0 ? reduced : with_axes(s, reduced), s.shape(0));
 }
 
 Tensor summed(const Saved& s, const Tensor& whole) {

@@ -1,13 +1,14 @@
 // Compiles one file once per instruction set, each in a namespace of its own:
 //   #define WP_PER_ISA "kernels/softmax.inl"
 //   #include "simd/per_isa.inl"
-// The file may name its namespace: WP_ISA.
+// The file may name its namespace: WP_ISA. With WP_PORTABLE_KERNELS all of them are the portable one, which takes a
+// third of the time to compile.
 namespace baseline {
 #define WP_ISA baseline
 #include WP_PER_ISA
 #undef WP_ISA
 }  // namespace baseline
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WP_PORTABLE_KERNELS)
 WP_BEGIN_AVX2
 namespace avx2 {
 #define WP_ISA avx2

@@ -1,4 +1,10 @@
 #include "kernels/softmax.hpp"
+
+#include <algorithm>
+
+#include "base/pool.hpp"
+#include "kernels/scan.hpp"
+#include "kernels/walk.hpp"
 #include "ops/derivative.hpp"
 #include "ops/lines.hpp"
 #include "ops/reduce.hpp"
@@ -27,9 +33,27 @@ Tensor softmax_slope(const Saved& s, const Tensor& v) {
   const Tensor from = subtract(v, take_along_axis(v, most, {.axis = axis}));
   return multiply(y, subtract(from, sum(multiply(y, from), {.axis = axis, .keepdims = true})));
 }
+// The rule below in one pass; undefined where the rule must do it: what is not finite goes through calls that checks
+// see.
+Tensor log_softmax_back(const Backward& b) {
+  const detail::Node &y = *b.out[0].node(), &g = *b.g().node();
+  const auto last = static_cast<std::int64_t>(y.shape.size()) - 1;
+  if (b.recorded() || y.size == 0 || !y.contiguous || !g.contiguous || g.dtype != y.dtype ||
+      line_dtype(y.dtype) != y.dtype || normal_axis(b.attr(0).integer(), last + 1) != last ||
+      y.shape.back() > kernels::kSoftmaxBack)
+    return {};
+  Tensor out = Tensor::adopt(detail::make_like(y, y.dtype));
+  const std::int64_t n = y.shape.back(), item = static_cast<std::int64_t>(size_of(y.dtype)) * n;
+  parallel_for(y.size / n, std::max<std::int64_t>(1, kernels::kGrain / n), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * item;
+    kernels::log_softmax_back(y.dtype, y.data + at, g.data + at, out.node()->data + at, end - begin, n);
+  });
+  return kernels::any_nonfinite(y.dtype, out.node()->data, y.size) ? Tensor() : out;
+}
 // g − e^y Σ g = g (1 − e^y) − e^y (Σ g − g), whose first factor keeps its digits where e^y is nearly 1.
 Tensors log_softmax_vjp(const Backward& b) {
   const Tensor &y = b.out[0], &g = b.g();
+  if (Tensor all = log_softmax_back(b); all.defined()) return {all};
   const Tensor rest = subtract(sum(g, {.axis = b.attr(0).integer(), .keepdims = true}), g);
   return {negative(add(multiply(g, expm1(y)), multiply(exp(y), rest)))};
 }
