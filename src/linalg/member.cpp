@@ -29,10 +29,10 @@ Tensor matrix_of(const Diagnosis::State& s, std::int64_t member) {
   return packed(view_of(s.matrix, last, last_strides, offset), dtype_v<T>);
 }
 
-// Why another rank is as plausible as r: the values on both sides of the threshold τ lie close together, or the last
-// one that counts lies close to τ. Empty: the rank is clear.
+// Why another rank is as plausible as r: the values on both sides of the threshold τ lie close together, or one of
+// them lies close to τ, from below so close that rounding alone hardly brings a zero there. Empty: the rank is clear.
 std::string rank_doubt(const std::vector<double>& sigma, std::size_t r, double threshold) {
-  constexpr double kClear = 100, kNear = 10;
+  constexpr double kClear = 100, kNear = 10, kNearBelow = 2;
   const double above = r > 0 ? sigma[r - 1] : 0, below = r < sigma.size() ? sigma[r] : 0;
   if (above > 0 && below > 0 && above < kClear * below)
     return say("rank ", r + 1, " is as plausible: the next singular value is only ", few_digits(above / below),
@@ -40,12 +40,21 @@ std::string rank_doubt(const std::vector<double>& sigma, std::size_t r, double t
   if (above > 0 && above <= kNear * threshold)
     return say("rank ", r - 1, " is as plausible: the last singular value that counts is only ",
                few_digits(above / threshold), " times what counts as zero");
+  if (below * kNearBelow >= threshold && threshold > 0)
+    return say("rank ", r + 1, " is as plausible: the next singular value is ", few_digits(below / threshold),
+               " times what counts as zero");
   return {};
 }
 
-// Singular values, and for a singular matrix the last right vector and the dependent rows.
+bool by_rank(const Member& m) {
+  return m.method == name(Method::svd) || m.method == name(Method::pinv) || m.method == name(Method::ridge);
+}
+
+// Singular values, and for a singular matrix the last right vector and the dependent rows. The rank is the one that
+// the answer rests on, where it rests on one: another decomposition may see a value on the other side of the
+// threshold.
 template <class T>
-void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
+void decompose(const Diagnosis::State& s, std::int64_t member, std::int64_t kept, Member& m) {
   const Tensor a = matrix_of<T>(s, member);
   const auto* const data = reinterpret_cast<const T*>(a.node()->data);
   const std::int64_t rows = a.shape()[0], columns = a.shape()[1], k = std::min(rows, columns);
@@ -64,7 +73,9 @@ void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
   if (info != 0) return;
   const double usual = 2 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns));
   m.rank_threshold = std::max((s.cutoff.rtol < 0 ? usual : s.cutoff.rtol) * sigma[0], s.cutoff.atol);
-  m.rank = std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > m.rank_threshold; });
+  m.rank = kept >= 0 && by_rank(m) && m.status <= Status::ill_conditioned
+               ? kept
+               : std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > m.rank_threshold; });
   if (m.exactly_singular && m.rank == k) m.rank = k - 1;
   m.cond = m.exactly_singular ? std::numeric_limits<double>::infinity() : sigma.front() / sigma.back();
   const auto r = static_cast<std::size_t>(m.rank);
@@ -75,10 +86,6 @@ void decompose(const Diagnosis::State& s, std::int64_t member, Member& m) {
   const T* const last = reinterpret_cast<const T*>(vh.node()->data) + (columns - 1) * columns;
   T* const to = reinterpret_cast<T*>(m.null_vector.node()->data);
   for (std::int64_t j = 0; j < columns; ++j) to[j] = conjugate(last[j]);
-}
-
-bool by_rank(const Member& m) {
-  return m.method == name(Method::svd) || m.method == name(Method::pinv) || m.method == name(Method::ridge);
 }
 
 template <class T>
@@ -167,7 +174,7 @@ Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
   if (state.matrix.defined() && v.status != Status::nonfinite_input) {
     const bool complex = is_complex(state.matrix.dtype());
     if (deep || state.matrix.shape().back() <= kExamined)
-      complex ? decompose<complex128>(state, member, m) : decompose<double>(state, member, m);
+      complex ? decompose<complex128>(state, member, v.kept, m) : decompose<double>(state, member, v.kept, m);
     if (v.status == Status::singular || (by_rank(m) && !std::isnan(m.rank_gap)))
       complex ? explain<complex128>(state, member, m) : explain<double>(state, member, m);
   }

@@ -47,6 +47,20 @@ TEST(Rank, AnotherOneIsSaidToBeAsPlausibleOnlyWhereItIs) {
   EXPECT_TRUE(has(doubt(0.05, {.rtol = 0.1})[0].rank_doubt, "rank 2 is as plausible"));
   EXPECT_EQ(doubt(1e-3, {.rtol = 0.01})[0].rank_doubt, "");
   EXPECT_EQ(la::diagnosed::svdvals(Tensor{{1.0, 1.0}, {1.0, 1.0}}).diagnosis[0].rank_doubt, "");
+  EXPECT_TRUE(has(doubt(0.9 * 0x1p-51)[0].rank_doubt, "rank 2 is as plausible"));  // the threshold is 2⁻⁵¹
+  EXPECT_EQ(doubt(0.2 * 0x1p-51)[0].rank_doubt, "");
+}
+
+// Singular values at the threshold, where two decompositions of one matrix may disagree.
+TEST(Rank, ThatIsToldIsTheOneThatTheAnswerRestsOn) {
+  constexpr double threshold = 5 * 0x1p-52;
+  for (int k = 0; k < 200; ++k) {
+    const Tensor u = la::qr(random::normal({5, 2}, 1, 16 * k)).Q, v = la::qr(random::normal({3, 2}, 2, 16 * k)).Q,
+                 sigma{1.0, threshold * (0.9 + 0.001 * k)}, b = matmul(u * sigma, matrix_transpose(v));
+    const auto [x, d] = la::diagnosed::pinv(b);
+    EXPECT_EQ(d[0].rank, max(abs(x)).item<double>() > 1e8 ? 2 : 1) << k << d;
+    EXPECT_NE(d[0].rank_doubt, "") << k << d;
+  }
 }
 
 // Conditions that f64 cannot resolve, against exact ones: 1/σₙ of [[c, 1, …], [c, 1], …] is the norm of its inverse.

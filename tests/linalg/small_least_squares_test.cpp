@@ -52,10 +52,17 @@ TEST(SmallStacks, LeastSquaresAreJudgedAsTheCarefulWayJudgesThem) {
         const auto compare = [&](const auto& lanes, const auto& careful, const char* what, double digits) {
           for (int i = 0; i < 60; ++i) {
             const linalg::Member &one = lanes.diagnosis[i], &other = careful.diagnosis[i];
-            ASSERT_EQ(one.status, other.status) << text(what, kind, s) << " member " << i << "\n"
-                                                << one.message << "\n"
-                                                << other.message;
-            EXPECT_EQ(one.rank, other.rank);
+            const auto told = [&] {
+              return text(what, kind, s) + " member " + std::to_string(i) + "\n" + one.message + "\n" + other.message;
+            };
+            if (one.rank != other.rank) {  // both must say that it is not clear
+              EXPECT_FALSE(one.rank_doubt.empty() || other.rank_doubt.empty()) << told();
+              continue;
+            }
+            // Where both have an answer, what they vouch for is compared below.
+            if (std::max(one.status, other.status) > Status::ill_conditioned) {
+              ASSERT_EQ(one.status, other.status) << told();
+            }
             EXPECT_EQ(std::isnan(one.rcond), std::isnan(other.rcond)) << text(what, kind, s) << " member " << i;
             if (!std::isnan(one.rcond)) {
               EXPECT_NEAR(one.rcond, other.rcond, 1e-6 * other.rcond + 1e-15) << text(what, kind, s) << " " << i;
