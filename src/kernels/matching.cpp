@@ -41,7 +41,9 @@ struct Assignment {
               least[c] = left;
               from[c] = at;
             }
-          if (least[c] < step) {
+          // Of columns that are as near, one that is free ends the path.
+          if (least[c] < step ||
+              (least[c] == step && next >= 0 && holder[c] < 0 && holder[static_cast<std::size_t>(next)] >= 0)) {
             step = least[c];
             next = j;
           }

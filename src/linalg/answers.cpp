@@ -102,7 +102,8 @@ Verdict System<T>::first_solve(std::int64_t columns, kernels::MutableView<T> x) 
   };
   each([](T& kept, const T& given) { kept = given; });
   const Verdict first = answer(columns, x, false, [&] { solve_and_estimate(columns, x); });
-  if (!scale_again()) return first;
+  const bool all_digits = first.status == Status::ok && first.forward_error <= 2 * u;
+  if (all_digits || !scale_again()) return first;
   each([](const T& kept, T& given) { given = kept; });
   return solve(columns, x);
 }

@@ -34,7 +34,7 @@ class Stack {
 
 // a in the dtype that linear algebra computes in: f32 or c64 of at most kWidened rows in f64 or c128 (the verdicts
 // then hold for the matrix as given), f16 and bf16 as f32.
-inline constexpr std::int64_t kWidened = 256;
+inline constexpr std::int64_t kWidened = 300;
 DType working_dtype(DType dtype, std::int64_t n);
 // The unit round-off of a dtype: 2⁻⁵³ for f64.
 double round_off(DType dtype);
