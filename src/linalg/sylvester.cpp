@@ -127,6 +127,7 @@ Verdict sylvester(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
     v.status = Status::nonfinite_input;
     return v;
   }
+  v.nonzero = size > 0;  // of a regular equation
   if (m * n == 0) {
     v.rcond = 1;
     conclude<T>(v, 0, options.min_digits);
