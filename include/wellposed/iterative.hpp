@@ -24,6 +24,10 @@ struct IterativeOptions {
   std::string_view if_ill =
       "raise";  // raise, warn, nan or ignore: what becomes of an x that is not what was asked for
   std::function<void(std::int64_t iteration, double residual)> progress = {};
+  // Whether a converged x is judged beside its residual: 16 more products with A (lsmr: 15 with Aᴴ too), up to 64
+  // columns as many as there are columns. false: forward_error and digits are NaN, the condition is what the
+  // iteration met.
+  bool judge = true;
 };
 struct GmresOptions : IterativeOptions {
   std::int64_t restart = 30;  // vectors kept; more of them converge in fewer steps and cost more each

@@ -27,6 +27,8 @@ class LinearOperator {
   std::int64_t columns() const noexcept;
   DType dtype() const noexcept;
   bool has_adjoint() const noexcept;
+  // The matrix [m, n], or the data of compressed rows; undefined if only what A does to vectors is known.
+  const Tensor& stored() const noexcept;
 
   // A x for one vector [n]; Aᴴ y for one vector [m]. Raise ShapeError for vectors of another length, also for those
   // that a callable returns.

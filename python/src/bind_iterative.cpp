@@ -75,7 +75,7 @@ LinearOperator operator_of(nb::handle o, std::string_view what) {
 
 template <class Options>
 Options options_of(nb::object rtol, double atol, nb::object max_iterations, const Tensor& x0,
-                   nb::object preconditioner, std::string_view if_ill, nb::object progress) {
+                   nb::object preconditioner, std::string_view if_ill, nb::object progress, bool judge) {
   Options o;
   if (!rtol.is_none()) o.rtol = nb::cast<double>(rtol);
   o.atol = atol;
@@ -84,6 +84,7 @@ Options options_of(nb::object rtol, double atol, nb::object max_iterations, cons
   if (!preconditioner.is_none()) o.preconditioner = operator_of(preconditioner, "preconditioner");
   o.if_ill = intern(if_ill);
   if (!progress.is_none()) o.progress = nb::cast<std::function<void(std::int64_t, double)>>(progress);
+  o.judge = judge;
   return o;
 }
 
@@ -157,12 +158,12 @@ void bind_iterative(nb::module_& m) {
 #define WP_COMMON                                                                                                \
   nb::arg("rtol").none() = nb::none(), nb::arg("atol") = 0.0, nb::arg("max_iterations").none() = nb::none(),     \
   nb::arg("x0").none() = nb::none(), nb::arg("preconditioner").none() = nb::none(), nb::arg("if_ill") = "raise", \
-  nb::arg("progress").none() = nb::none()
+  nb::arg("progress").none() = nb::none(), nb::arg("judge") = true
   m.def(
       "cg",
       [](nb::object a, const Tensor& b, nb::object rtol, double atol, nb::object most, const Tensor& x0,
-         nb::object pre, std::string_view if_ill, nb::object progress) {
-        const auto o = options_of<IterativeOptions>(rtol, atol, most, x0, pre, if_ill, progress);
+         nb::object pre, std::string_view if_ill, nb::object progress, bool judge) {
+        const auto o = options_of<IterativeOptions>(rtol, atol, most, x0, pre, if_ill, progress, judge);
         const LinearOperator op = operator_of(a, "cg: a");
         return unlocked([&](auto where) { return cg(op, b, o, where); });
       },
@@ -170,8 +171,8 @@ void bind_iterative(nb::module_& m) {
   m.def(
       "gmres",
       [](nb::object a, const Tensor& b, nb::object rtol, double atol, nb::object most, const Tensor& x0,
-         nb::object pre, std::string_view if_ill, nb::object progress, std::int64_t restart) {
-        auto o = options_of<GmresOptions>(rtol, atol, most, x0, pre, if_ill, progress);
+         nb::object pre, std::string_view if_ill, nb::object progress, bool judge, std::int64_t restart) {
+        auto o = options_of<GmresOptions>(rtol, atol, most, x0, pre, if_ill, progress, judge);
         o.restart = restart;
         const LinearOperator op = operator_of(a, "gmres: a");
         return unlocked([&](auto where) { return gmres(op, b, o, where); });
@@ -180,8 +181,8 @@ void bind_iterative(nb::module_& m) {
   m.def(
       "lsmr",
       [](nb::object a, const Tensor& b, nb::object rtol, double atol, nb::object most, const Tensor& x0,
-         nb::object pre, std::string_view if_ill, nb::object progress, double damp) {
-        auto o = options_of<LsmrOptions>(rtol, atol, most, x0, pre, if_ill, progress);
+         nb::object pre, std::string_view if_ill, nb::object progress, bool judge, double damp) {
+        auto o = options_of<LsmrOptions>(rtol, atol, most, x0, pre, if_ill, progress, judge);
         o.damp = damp;
         const LinearOperator op = operator_of(a, "lsmr: a");
         return unlocked([&](auto where) { return lsmr(op, b, o, where); });

@@ -30,7 +30,7 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T*
   if (zero_pivot_) return;
   if (pays) {
     const linalg::Refined refined = linalg::refine<T>(
-        n_, columns, {x, columns, 1}, weights, {},
+        n_, columns, {x, columns, 1}, weights, {}, linalg::expected_error<T>(verdict_),
         [&](T* r, R* sizes) {
           residual<T>(a_, {rows_, columns_}, columns, adjoint, b, nullptr, x, r, sizes);
         },

@@ -58,7 +58,7 @@ class Augmented {
     constexpr int kLight = -4000;  // what is not asked for does not count
     std::fill(weights.begin() + (want_p ? rows_ : 0), want_p ? weights.end() : weights.begin() + rows_, kLight);
     return linalg::refine<T>(
-        rows_ + n_, k, {z, k, 1}, weights, {},
+        rows_ + n_, k, {z, k, 1}, weights, {}, 0,
         [&](T* r, R* sizes) {
           const T *p = z, *q = z + rows_ * k;
           residual<T>(m_, {none_, none_}, k, false, right, p, q, r, sizes);

@@ -48,7 +48,7 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, kernels:
   const kernels::View<T> s = as_is ? a_ : kernels::View<T>{scaled.data(), n_, 1};
   if (pays) {
     const Refined refined = refine<T>(
-        n_, columns, x, weights, shares,
+        n_, columns, x, weights, shares, expected_error<T>(verdict_),
         [&](T* r, Real* sizes) { kernels::residual<T>(n_, n_, columns, s, x, {}, b, r, sizes); },
         [&](kernels::MutableView<T> r) {
           substitute(columns, r, adjoint);

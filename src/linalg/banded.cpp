@@ -198,7 +198,7 @@ Verdict Banded<T>::solve(std::int64_t columns, kernels::MutableView<T> x, bool a
     const std::vector<T> turned = adjoint ? adjoint_rows() : std::vector<T>();
     const Band band = adjoint ? Band{band_.above, band_.below} : band_;
     const Refined refined = refine<T>(
-        n_, columns, x, after, {},
+        n_, columns, x, after, {}, expected_error<T>(verdict_),
         [&](T* r, Real* sizes) { residual(adjoint ? turned : rows_, band, columns, x, right, r, sizes); },
         [&](kernels::MutableView<T> r) { substitute(columns, r, op); });
     v.backward_error = refined.backward_error;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "linalg/stack.hpp"
 #include "ops/lines.hpp"
 #include "wellposed/context.hpp"
 
@@ -13,9 +14,11 @@ double growth_of_errors(std::int64_t n) {
 
 void bound_spectrum(const double* v, std::int64_t n, const Bounds& b, Member& m) {
   std::vector<double> values, vectors;
+  const bool zero = std::all_of(v, v + n, [](double value) { return value == 0; });
   for (std::int64_t i = 0; i < n; ++i) {
     const double size = std::fabs(v[i]);
-    values.push_back(std::min(b.absolute, b.relative * size) + b.rounding * size);
+    const double denormal = !zero && size < least_normal(b.dtype) ? least_number(b.dtype) / 2 : 0;
+    values.push_back(std::min(b.absolute, b.relative * size) + b.rounding * size + denormal);
   }
   const auto apart = [&](std::int64_t i, std::int64_t j) { return std::fabs(v[i] - v[j]); };
   const auto relative = [&](std::int64_t i, std::int64_t j) {
@@ -59,6 +62,7 @@ Bounds StackBounds::of(std::int64_t member, const double* values, std::int64_t n
     out.absolute = relative_to_largest * largest;
   }
   out.rounding = rounding;
+  out.dtype = dtype;
   return out;
 }
 
@@ -68,6 +72,7 @@ StackBounds lane_bounds(std::vector<Bounds> own, std::vector<std::int64_t> which
 
 void bound_spectra(Diagnosis::State& state, const Tensor& given, StackBounds bounds) {
   const std::int64_t n = given.shape().back();
+  bounds.dtype = given.dtype();
   state.spectrum = [values = packed(given, f64), n, bounds = std::move(bounds)](std::int64_t member, Member& m) {
     if (n == 0 || m.status != Status::ok) return;
     const auto* const v = reinterpret_cast<const double*>(values.node()->data) + member * n;

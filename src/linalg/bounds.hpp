@@ -9,9 +9,11 @@
 
 namespace wp::linalg {
 
-// |λ̂ − λ| ≤ min(absolute, relative·|λ|) + rounding·|λ|, the last for values that were brought to a narrower dtype.
+// |λ̂ − λ| ≤ min(absolute, relative·|λ|) + rounding·|λ|, the last for values that were brought to a narrower dtype; among
+// its denormal numbers + least/2.
 struct Bounds {
   double absolute = HUGE_VAL, relative = HUGE_VAL, rounding = 0;
+  DType dtype = DType::f64;  // of the values
 };
 
 // 16·√n: backward errors of decompositions are below this many u·‖A‖, as the roundings of n steps mostly cancel
@@ -29,6 +31,7 @@ struct StackBounds {
   std::vector<std::int64_t> which = {};  // whose they are, rising
   double relative_to_largest = HUGE_VAL;
   double rounding = 0;  // of all
+  DType dtype = DType::f64;
   Bounds of(std::int64_t member, const double* values, std::int64_t n) const;
 };
 // Of a stack of m × n matrices that went through lanes, `longest` = max(m, n).

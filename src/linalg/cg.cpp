@@ -144,9 +144,9 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b) {
     break;
   }
   ValueRange seen;
-  if (const auto [low, high] = cg.ritz(); low > 0 && low <= high) {
+  if (const auto [low, high] = cg.ritz(); low > 0 && low <= high && !p.options.preconditioner) {  // else of M A
     k.out.condition = high / low;
-    if (!p.options.preconditioner) seen.take(low, high);
+    seen.take(low, high);
   }
   Judge<T>(k, 0, false)(seen, r, 0);
   return k.finish(k.out.status == Status::not_spd

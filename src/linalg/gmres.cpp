@@ -16,8 +16,7 @@ class Cycle {
   // Adds to x what minimises ‖r − A M y‖ over the space.
   void run(Vector<T> r) {
     const double start = norm(r);
-    multiply(r, 1 / start);
-    basis_.push_back(std::move(r));
+    basis_.add_multiple(std::move(r), 1 / start);
     right_.push_back(start);
     bool more = k_.out.iterations < k_.p.limit;
     while (more && triangle_.size() < length_ && !exhausted_ && !claimed_) more = extend();
@@ -30,16 +29,9 @@ class Cycle {
     Vector<T> w = k_.apply(k_.precondition(basis_[j]));
     const double before = norm(w);
     if (broken_ = !std::isfinite(before); broken_) return k_.step(before), false;
-    std::vector<Sum<T>> column(j + 1);
-    for (int pass = 0; pass < 2; ++pass)  // twice is enough (Giraud, Langou & Rozložník 2005)
-      for (std::size_t i = 0; i <= j; ++i) {
-        const Sum<T> h = dot(basis_[i], w);
-        add<T>(w, -h, basis_[i]);
-        column[i] += h;
-      }
-    double below = norm(w);
-    exhausted_ = !(below > 4 * kUnit<T> * before);
-    if (exhausted_) below = 0;
+    std::vector<Sum<T>> column;
+    const double below = basis_.add_rest(std::move(w), column);
+    exhausted_ = below == 0;
     for (std::size_t i = 0; i < j; ++i) rotate(rotations_[i], column[i], column[i + 1]);
     // Zeroes `below`: c a + s b = (a/|a|)·√(|a|² + b²).
     const double size = std::abs(column[j]), both = std::hypot(size, below);
@@ -53,10 +45,6 @@ class Cycle {
     right_.push_back(next);
     rotations_.push_back(g);
     triangle_.push_back(std::move(column));
-    if (!exhausted_) {
-      multiply(w, 1 / below);
-      basis_.push_back(std::move(w));
-    }
     const double residual = singular ? left : std::abs(next);
     claimed_ = residual <= k_.out.target;
     return k_.step(residual);
@@ -90,7 +78,7 @@ class Cycle {
 
   Krylov<T>& k_;
   std::size_t length_;
-  std::vector<Vector<T>> basis_;
+  Basis<T> basis_;
   std::vector<std::vector<Sum<T>>> triangle_;  // columns
   std::vector<Rotation> rotations_;
   std::vector<Sum<T>> right_;

@@ -2,14 +2,17 @@
 
 #include "base/text.hpp"
 #include "linalg/explain.hpp"
+#include "linalg/settle.hpp"
 #include "linalg/verdict.hpp"
+#include "ops/moves.hpp"
 #include "wellposed/context.hpp"
+#include "wellposed/creation.hpp"
 
 namespace wp::linalg {
 
-IterativeProblem::IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& b,
+IterativeProblem::IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& right,
                                    const IterativeOptions& o, const std::source_location& where, bool square)
-    : function(f), place(where), a(op), options(o) {
+    : function(f), place(where), a(op), b(right), options(o) {
   const auto shape = [&] { return say(op.rows(), " × ", op.columns()); };
   if (square && op.rows() != op.columns())
     raise<ShapeError>("WP-SHP-016", f, say("A must be square; got ", shape(), "."), "For other shapes use lsmr.");
@@ -38,6 +41,33 @@ IterativeProblem::IterativeProblem(std::string_view f, const LinearOperator& op,
     raise<ArgumentError>("WP-ARG-001", f, say("if_ill must be raise, warn, nan or ignore; got \"", policy, "\"."));
 }
 
+bool is_small(const LinearOperator& a) {
+  return a.columns() <= 64 && a.rows() <= 4096;
+}
+
+Tensor written_down(const LinearOperator& a) {
+  Tensors columns;
+  for (std::int64_t j = 0; j < a.columns(); ++j)
+    columns.push_back(a(astype(equal(arange(a.columns()), j), a.dtype())));
+  return contiguous(stack(columns, {.axis = 1}));
+}
+
+namespace {
+
+// Which number is not finite: of b, of x0, or of a matrix that is known.
+std::string nonfinite_number(const IterativeProblem& p) {
+  const auto named = [](std::string_view name, const Tensor& t) {
+    return t.defined() ? nonfinite_elements(name, t, 0, t.size()) : std::string();
+  };
+  const Tensor& stored = p.a.stored();
+  std::string text = named("b", p.b);
+  if (text.empty()) text = named("x0", p.options.x0);
+  if (text.empty()) text = named(stored.defined() && stored.ndim() == 2 ? "A" : "data", stored);
+  return text.empty() ? "A or the preconditioner gave Inf or NaN." : text;
+}
+
+}  // namespace
+
 void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::string_view advice) {
   const std::string measured = say("‖b − A x‖ = ", few_digits(out.residual), ", wanted ", few_digits(out.target),
                                    ", after ", plural(out.iterations, "iteration"), ".");
@@ -45,6 +75,7 @@ void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::stri
   if (out.status <= Status::ill_conditioned) {
     out.message =
         say("converged", out.message.empty() ? ": " : ", ", out.message, out.message.empty() ? "" : " ", measured);
+    if (!p.options.judge) out.message += " How many digits of x that leaves was not judged.";
     if (out.status == Status::ok) return;
     out.message +=
         say(" But A is ill-conditioned (condition ", few_digits(out.condition),
@@ -66,7 +97,7 @@ void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::stri
   if (out.status == Status::not_spd) code = "WP-LIN-004";
   if (out.status == Status::nonfinite_input) {
     code = "WP-LIN-001";
-    out.message = "A, b or the preconditioner gave Inf or NaN. " + out.message;
+    out.message = nonfinite_number(p);
     advice = "Look at b, x0 and what the operators return.";
   }
   out.message = out.message.empty() ? "did not converge: " + measured : out.message + " " + measured;

@@ -67,6 +67,38 @@ void multiply(Vector<T>& x, double a) {
   for (T& v : x) v *= f;
 }
 
+// Orthonormal vectors.
+template <class T>
+class Basis {
+ public:
+  std::size_t size() const { return vectors_.size(); }
+  const Vector<T>& operator[](std::size_t i) const { return vectors_[i]; }
+
+  // Takes from x what lies along the basis, which is written to `parts`, and adds the rest, of length 1, as one
+  // vector more. Returns the length of that rest; 0: it is rounding of x, and nothing was added.
+  double add_rest(Vector<T> x, std::vector<Sum<T>>& parts) {
+    const double before = norm(x);
+    parts.assign(size(), Sum<T>(0));
+    for (int pass = 0; pass < 2; ++pass)  // twice is enough (Giraud, Langou & Rozložník 2005)
+      for (std::size_t i = 0; i < size(); ++i) {
+        const Sum<T> h = dot(vectors_[i], x);
+        add<T>(x, -h, vectors_[i]);
+        parts[i] += h;
+      }
+    const double length = norm(x);
+    if (!(length > 4 * kUnit<T> * before)) return 0;
+    add_multiple(std::move(x), 1 / length);
+    return length;
+  }
+  void add_multiple(Vector<T> x, double factor) {
+    multiply(x, factor);
+    vectors_.push_back(std::move(x));
+  }
+
+ private:
+  std::vector<Vector<T>> vectors_;
+};
+
 // The iteration itself is nothing to a tape: what it solves is.
 template <class F>
 auto off_the_tape(F&& f) {
@@ -79,12 +111,16 @@ struct IterativeProblem {
   std::string_view function;
   Place place;
   const LinearOperator& a;
+  const Tensor& b;
   const IterativeOptions& options;
   double rtol;
   std::int64_t limit;
   IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& b, const IterativeOptions& o,
                    const std::source_location& where, bool square);
 };
+// Whether A is so small that all of it may be looked at, and A written down by products with unit vectors, [m, n].
+bool is_small(const LinearOperator& a);
+Tensor written_down(const LinearOperator& a);
 // Fills x and the message and does what if_ill says.
 void settle_iteration(const IterativeProblem& p, IterativeResult& out, std::string_view advice);
 

@@ -17,9 +17,9 @@ struct ValueRange {
 };
 
 // Looks at the operator beside the way that the iteration took, on which some of its singular values may not lie: up
-// to kWhole columns the whole matrix is written down and solved with, else a Krylov space of a vector that has a part
-// along all of them is spanned by a few products. Then forward_error, digits, condition, and ill_conditioned where
-// they are fewer than a residual of that size promises.
+// to 64 columns the whole matrix is written down and solved with, else a Krylov space of a vector that has a part
+// along all of them is spanned by a few products; neither if the options say so. Then forward_error, digits,
+// condition, and ill_conditioned where they are fewer than a residual of that size promises.
 template <class T>
 class Judge {
  public:
@@ -28,9 +28,9 @@ class Judge {
   // `seen`: what the iteration met. `slope`: ‖Aᴴr − damp² x‖, for least squares.
   void operator()(ValueRange seen, const Vector<T>& r, double slope) {
     const double size = norm(k_.x);
-    if (k_.out.status != Status::ok || !(size > 0) || !std::isfinite(k_.out.residual)) return;
+    if (!k_.p.options.judge || k_.out.status != Status::ok || !(size > 0) || !std::isfinite(k_.out.residual)) return;
     double error = Member::unknown;
-    if (small())
+    if (is_small(k_.p.a))
       error = by_matrix(seen, r, slope, size);
     else
       look_around(seen);
@@ -43,10 +43,8 @@ class Judge {
   }
 
  private:
-  static constexpr std::int64_t kWhole = 64, kTall = 4096;
   static constexpr std::size_t kSteps = 16;
 
-  bool small() const { return k_.p.a.columns() <= kWhole && k_.p.a.rows() <= kTall; }
   // Six digits (three), or what the residual that was asked for can give: three fewer than it has, at least one.
   double wanted() const {
     const double usual = kUnit<T> < 1e-10 ? 6 : 3, asked = k_.b_norm > 0 ? k_.out.target / k_.b_norm : 1;
@@ -65,15 +63,8 @@ class Judge {
 
   double by_matrix(ValueRange& seen, const Vector<T>& r, double slope, double size) const {
     const std::int64_t m = k_.p.a.rows(), n = k_.p.a.columns();
-    Tensor a = Tensor::adopt(detail::make_node(dtype_v<T>, {m, n}));
-    T* const to = reinterpret_cast<T*>(a.node()->data);
-    for (std::int64_t j = 0; j < n; ++j) {
-      Vector<T> unit(static_cast<std::size_t>(n), T(0));
-      unit[static_cast<std::size_t>(j)] = T(1);
-      const Vector<T> column = k_.apply(unit);
-      for (std::int64_t i = 0; i < m; ++i) to[i * n + j] = column[static_cast<std::size_t>(i)];
-    }
-    const Spectral<T> svd(m, n, {to, n, 1});
+    const Tensor a = written_down(k_.p.a);
+    const Spectral<T> svd(m, n, {reinterpret_cast<const T*>(a.node()->data), n, 1});
     if (svd.status() != Status::ok || svd.sigma().empty()) return Member::unknown;
     const double threshold = static_cast<double>(std::max(m, n)) * 2 * kUnit<T> * svd.largest();
     const std::int64_t rank = svd.rank(threshold);
@@ -96,48 +87,30 @@ class Judge {
       state = state * 6364136223846793005u + 1442695040888963407u;
       e = T(static_cast<typename kernels::RealOf<T>::type>(static_cast<double>(state >> 40) * 0x1p-23 - 1));
     }
-    multiply(v, 1 / norm(v));
     return v;
   }
-  // Aₖ with A V = W Aₖ, V and W orthonormal: its singular values lie among those of A. V from powers of A (Arnoldi),
-  // or of AᴴA for least squares (Golub & Kahan 1965).
+  // Aₖ with A V = W Aₖ, V and W orthonormal: its singular values lie among those of A. V from powers of A, where W is
+  // V with one vector more (Arnoldi 1951), or of AᴴA for least squares (Golub & Kahan 1965).
   void look_around(ValueRange& seen) const {
-    std::vector<Vector<T>> v{start()}, w;
+    Basis<T> v, w;
+    std::vector<Sum<T>> unused;
     std::vector<std::vector<Sum<T>>> columns;
-    const auto away = [](Vector<T>& x, const std::vector<Vector<T>>& from, std::vector<Sum<T>>* parts) {
-      for (int pass = 0; pass < 2; ++pass)
-        for (std::size_t i = 0; i < from.size(); ++i) {
-          const Sum<T> h = dot(from[i], x);
-          add<T>(x, -h, from[i]);
-          if (parts) (*parts)[i] += h;
-        }
-    };
-    for (std::size_t j = 0; j < kSteps; ++j) {
-      Vector<T> image = k_.apply(v[j]);
-      const double before = norm(image);
-      if (!std::isfinite(before)) return;
-      std::vector<Sum<T>> column(w.size() + 1);
-      Vector<T> next = least_squares_ ? k_.adjoint(image) : image;
-      away(image, w, &column);
-      const double length = norm(image);
-      column.back() = length > 4 * kUnit<T> * before ? length : 0;
+    v.add_rest(start(), unused);
+    for (bool more = true; more;) {
+      const Vector<T> image = k_.apply(v[columns.size()]);
+      if (!std::isfinite(norm(image))) return;
+      std::vector<Sum<T>> column;
+      const double below = (least_squares_ ? w : v).add_rest(image, column);
+      column.push_back(below);
       columns.push_back(std::move(column));
-      if (!(length > 4 * kUnit<T> * before)) break;
-      multiply(image, 1 / length);
-      w.push_back(std::move(image));
-      const double size = norm(next);
-      away(next, v, nullptr);
-      const double rest = norm(next);
-      if (!(rest > 4 * kUnit<T> * size)) break;
-      multiply(next, 1 / rest);
-      v.push_back(std::move(next));
+      more = columns.size() < kSteps && below > 0 && (!least_squares_ || v.add_rest(k_.adjoint(image), unused) > 0);
     }
-    const std::size_t n = columns.size();
-    std::vector<Sum<T>> dense(n * n);
+    const std::size_t n = columns.size(), m = columns.back().size();
+    std::vector<Sum<T>> dense(m * n);
     for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t i = 0; i < columns[j].size() && i < n; ++i) dense[i * n + j] = columns[j][i];
-    const auto order = static_cast<std::int64_t>(n);
-    const Spectral<Sum<T>> svd(order, order, {dense.data(), order, 1}, Parts::values);
+      for (std::size_t i = 0; i < columns[j].size(); ++i) dense[i * n + j] = columns[j][i];
+    const auto width = static_cast<std::int64_t>(n);
+    const Spectral<Sum<T>> svd(static_cast<std::int64_t>(m), width, {dense.data(), width, 1}, Parts::values);
     if (svd.status() == Status::ok) seen.take(svd.sigma().back(), svd.sigma().front());
   }
 

@@ -16,6 +16,7 @@ struct LinearOperator::State {
   std::int64_t rows, columns;
   DType dtype;
   Apply apply, adjoint;
+  Tensor stored = {};
 };
 
 namespace {
@@ -118,7 +119,8 @@ LinearOperator::LinearOperator(const Tensor& matrix) {
       a.shape()[0], a.shape()[1], dtype, [a](const Tensor& x) { return matmul(a, x); },
       [a](const Tensor& y) {  // Aᴴ y is the conjugate of Aᵀ ȳ: no copy of A
         return is_complex(a.dtype()) ? conj(matmul(matrix_transpose(a), conj(y))) : matmul(matrix_transpose(a), y);
-      }});
+      },
+      matrix});
 }
 
 LinearOperator::LinearOperator(std::int64_t rows, std::int64_t columns, DType dtype, Apply apply, Apply adjoint) {
@@ -157,14 +159,15 @@ LinearOperator LinearOperator::csr(const Tensor& indptr, const Tensor& indices, 
       return scatter(zeros({adjoint ? a.columns : a.rows}, {.dtype = x.dtype()}), adjoint ? columns_of : rows_of,
                      terms, {.mode = "add"});
     };
-    return LinearOperator(
+    return LinearOperator(std::make_shared<const State>(State{
         rows, columns, dtype,
         [both, recorded](const Tensor& x) { return context().listeners ? recorded(x, false) : both->plain.times(x); },
         [both, recorded](const Tensor& y) {
           if (context().listeners) return recorded(y, true);
           std::call_once(both->once, [&] { both->turned = both->plain.adjoint(); });
           return both->turned.times(y);
-        });
+        },
+        data}));
   });
 }
 
@@ -179,6 +182,9 @@ DType LinearOperator::dtype() const noexcept {
 }
 bool LinearOperator::has_adjoint() const noexcept {
   return static_cast<bool>(state_->adjoint);
+}
+const Tensor& LinearOperator::stored() const noexcept {
+  return state_->stored;
 }
 
 Tensor LinearOperator::operator()(const Tensor& x) const {

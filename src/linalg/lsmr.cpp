@@ -145,10 +145,12 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, double damp) {
   }
   if (k.out.iterations > 0) {
     k.out.normal_residual = slope;
-    k.out.condition = lsmr.condition();
     // x̂ − x = (AᴴA + λ²)⁻¹(Aᴴr − λ²x̂)
     ValueRange seen;
-    if (!p.options.preconditioner) seen.take(lsmr.least_value(), lsmr.operator_norm());
+    if (!p.options.preconditioner) {  // else of A M
+      k.out.condition = lsmr.condition();
+      seen.take(lsmr.least_value(), lsmr.operator_norm());
+    }
     if (converged) Judge<T>(k, damp, true)(seen, r, slope);
   }
   if (converged && k.out.residual > k.out.target)
@@ -163,6 +165,7 @@ Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, cons
   IterativeOptions inner;
   inner.rtol = options.rtol;
   inner.if_ill = options.if_ill;
+  inner.judge = options.judge;
   if (a.rows() < a.columns() && options.damp == 0) {
     const LinearOperator turned = options.preconditioner ? a * *options.preconditioner : a;
     const LinearOperator outer_product = turned * turned.adjoint();

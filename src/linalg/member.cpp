@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "kernels/lapack.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/condition_number.hpp"
 #include "linalg/explain.hpp"
+#include "linalg/spectral.hpp"
 #include "linalg/stack.hpp"
 #include "ops/lines.hpp"
 #include "ops/moves.hpp"
@@ -15,6 +16,7 @@ namespace wp::linalg {
 namespace {
 
 constexpr std::int64_t kExamined = 512;  // larger matrices are not decomposed for the sake of a message
+constexpr double kOneDigit = 0.1;        // of a condition that is only told
 
 // The member as a row-major matrix of T.
 template <class T>
@@ -63,27 +65,22 @@ void decompose(const Diagnosis::State& s, std::int64_t member, std::int64_t kept
     return;
   }
   const bool vectors = m.status == Status::singular && rows == columns;
-  std::vector<double> sigma(static_cast<std::size_t>(k));
-  // Row-major memory is Aᵀ = V̄ Σ Uᵀ to LAPACK: its U holds the rows of Vᴴ.
-  Tensor vh = Tensor::adopt(detail::make_node(dtype_v<T>, vectors ? Dims{columns, columns} : Dims{0}));
-  Tensor u = Tensor::adopt(detail::make_node(dtype_v<T>, vectors ? Dims{rows, rows} : Dims{0}));
-  const int info = lapack::svd<T>(vectors ? lapack::Vectors::thin : lapack::Vectors::none, columns, rows, data,
-                                  columns, sigma.data(), reinterpret_cast<T*>(vh.node()->data), columns,
-                                  reinterpret_cast<T*>(u.node()->data), rows);
-  if (info != 0) return;
+  const Spectral<T> svd(rows, columns, {data, columns, 1}, vectors ? Parts::full : Parts::values);
+  if (svd.status() != Status::ok) return;
+  const std::vector<double>& sigma = svd.sigma();
   const double usual = 2 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns));
-  m.rank_threshold = std::max((s.cutoff.rtol < 0 ? usual : s.cutoff.rtol) * sigma[0], s.cutoff.atol);
-  m.rank = kept >= 0 && by_rank(m) && m.status <= Status::ill_conditioned
-               ? kept
-               : std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > m.rank_threshold; });
+  m.rank_threshold = std::max((s.cutoff.rtol < 0 ? usual : s.cutoff.rtol) * svd.largest(), s.cutoff.atol);
+  m.rank = kept >= 0 && by_rank(m) && m.status <= Status::ill_conditioned ? kept : svd.rank(m.rank_threshold);
   if (m.exactly_singular && m.rank == k) m.rank = k - 1;
-  m.cond = m.exactly_singular ? std::numeric_limits<double>::infinity() : sigma.front() / sigma.back();
+  m.cond = m.exactly_singular || sigma[0] == 0
+               ? std::numeric_limits<double>::infinity()
+               : condition_number<T>(rows, columns, {data, columns, 1}, svd.scaled_sigma(), kOneDigit).value();
   const auto r = static_cast<std::size_t>(m.rank);
   if (m.rank > 0 && m.rank < k) m.rank_gap = sigma[r - 1] / sigma[r];
   if (!m.exactly_singular) m.rank_doubt = rank_doubt(sigma, r, m.rank_threshold);
   if (!vectors) return;
   m.null_vector = Tensor::adopt(detail::make_node(dtype_v<T>, {columns}));
-  const T* const last = reinterpret_cast<const T*>(vh.node()->data) + (columns - 1) * columns;
+  const T* const last = svd.vh().data + (columns - 1) * columns;
   T* const to = reinterpret_cast<T*>(m.null_vector.node()->data);
   for (std::int64_t j = 0; j < columns; ++j) to[j] = conjugate(last[j]);
 }

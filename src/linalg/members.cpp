@@ -7,6 +7,11 @@ namespace wp::linalg {
 
 std::shared_ptr<Diagnosis::State> new_state(const Call& c, const Dims& batch, std::vector<std::string> names,
                                             bool own) {
+  if (const std::int64_t columns = c.in[0].shape().back();
+      !names.empty() && static_cast<std::int64_t>(names.size()) != columns)
+    refuse<ArgumentError>("WP-ARG-001", say("names must have one label per column; got ",
+                                            plural(static_cast<std::int64_t>(names.size()), "label"), " for ",
+                                            plural(columns, "column"), "."));
   auto state = std::make_shared<Diagnosis::State>();
   state->op = c.op.name;
   state->batch = batch;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "kernels/each_float.hpp"
 #include "kernels/exponents.hpp"
 #include "kernels/numbers.hpp"
+#include "kernels/survey.hpp"
 #include "linalg/judgement.hpp"
 
 namespace wp::linalg {
@@ -251,12 +253,41 @@ double quad_solve(const QuadLu<T>& first, kernels::View<T> a, T* x, std::int64_t
     before = columns;
     improve(QuadLu<T>(rows, a, up, columns));
   }
-  for (std::size_t i = 0; i < n; ++i)
-    if (errors[i] > kGoodEnough * largest_of(own) && is_zero(static_cast<std::int64_t>(i)))
+  std::vector<char> asked(n, 0);
+  for (bool again = true; again;) {  // without one that is 0, others may be the largest
+    again = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (asked[i] || !(errors[i] > kGoodEnough * largest_of(own))) continue;
+      asked[i] = 1;
+      if (!is_zero(static_cast<std::int64_t>(i))) continue;
       best[i] = {}, errors[i] = 0;
+      again = true;
+    }
+  }
   for (std::size_t i = 0; i < n; ++i) x[static_cast<std::int64_t>(i) * stride] = rounded<T>(best[i]);
   const Quad worst = largest_of(error), largest = largest_of(own);
   return worst < largest ? static_cast<double>(worst / largest) : worst > 0 ? 1 : 0;
+}
+
+template <class T>
+std::optional<QuadInverse<T>> quad_inverse(std::int64_t n, kernels::View<T> a) {
+  using Real = typename kernels::RealOf<T>::type;
+  constexpr int kMost = std::numeric_limits<Real>::max_exponent - 2;
+  if (n > kQuadLargest) return std::nullopt;
+  const QuadLu<T> lu(n, a);
+  if (lu.zero_pivot()) return std::nullopt;
+  // (2^e·A)⁻¹ with elements of 2^e·A up to 1 is in range unless the condition is beyond it.
+  const int e = kernels::prescale_exponent<T>(n, n, a);
+  for (const int power : {std::clamp(-e, -kMost, kMost), -kMost}) {
+    QuadInverse<T> out{std::vector<T>(static_cast<std::size_t>(n * n), T(0)), power, 0};
+    for (std::int64_t j = 0; j < n; ++j) {
+      out.x[static_cast<std::size_t>(j * n + j)] = T(std::ldexp(Real(1), power));
+      const double error = quad_solve<T>(lu, a, out.x.data() + j, n, 0, [](std::int64_t) { return false; });
+      out.error = std::max(out.error, error);
+    }
+    if (out.error < 1e-3 && kernels::all_finite<T>(n, n, {out.x.data(), n, 1})) return out;
+  }
+  return std::nullopt;
 }
 
 template <class T>
@@ -295,6 +326,7 @@ bool quad_positive(std::int64_t n, kernels::View<T> a) {
   template class QuadLu<T>;                                                             \
   template double quad_solve(const QuadLu<T>&, kernels::View<T>, T*, std::int64_t, int, \
                              const std::function<bool(std::int64_t)>&);                 \
+  template std::optional<QuadInverse<T>> quad_inverse(std::int64_t, kernels::View<T>);  \
   template bool quad_positive(std::int64_t, kernels::View<T>);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -72,6 +73,17 @@ class QuadLu {
 template <class T>
 double quad_solve(const QuadLu<T>& first, kernels::View<T> a, T* x, std::int64_t stride, int rounds,
                   const std::function<bool(std::int64_t i)>& is_zero);
+
+// 2^power · A⁻¹, row-major, of a matrix of up to kQuadLargest rows. It is in the range of T also where A⁻¹ is not.
+template <class T>
+struct QuadInverse {
+  std::vector<T> x;
+  int power;
+  double error;  // of each column, relative to its largest element
+};
+// None: 113 bits leave an error above 1e-3.
+template <class T>
+std::optional<QuadInverse<T>> quad_inverse(std::int64_t n, kernels::View<T> a);
 
 // Whether a Hermitian matrix is positive definite: by the signs of its pivots.
 template <class T>

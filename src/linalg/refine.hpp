@@ -128,10 +128,12 @@ bool above_underflow(std::int64_t n, double rcond, double amplification) {
 // X += A⁻¹(B − A X) (Wilkinson 1963; Demmel et al. 2006), X n × columns. A column whose correction is at most half
 // the last one (the first: at most half of X) goes on; the error left is what the next one would be.
 // `weights`: exponents of the factors with which elements count in the error; empty: all alike. `shares`: as above.
-// residual(r, sizes): R = B − A X row-major, and |B| + |A||X| unless sizes is null. apply(R): R ← A⁻¹ R.
+// residual(r, sizes): R = B − A X row-major, and |B| + |A||X| unless sizes is null. apply(R): R ← A⁻¹ R, with an
+// error of `apply_error` at least, relative to its largest element: how much a first correction shrinks tells little
+// of that where X happens to be exact but for elements that are small beside the others and yet weigh most.
 template <class T, class Residual, class Apply>
 Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, const std::vector<int>& weights,
-               const std::vector<double>& shares, Residual&& residual, Apply&& apply) {
+               const std::vector<double>& shares, double apply_error, Residual&& residual, Apply&& apply) {
   using Real = typename kernels::RealOf<T>::type;
   constexpr double u = std::numeric_limits<Real>::epsilon() / 2;
   constexpr int kRounds = 12;
@@ -155,12 +157,15 @@ Refined refine(std::int64_t n, std::int64_t columns, kernels::MutableView<T> x, 
       const double shrinks = round == 0 ? rate[c] : quotient(d.weighed, last[c]);
       if (!(shrinks <= 0.5)) {
         going[c] = 0;
-        error[c] = round == 0 ? 1 : error[c];
+        if (round == 0) error[c] = 1;
+        if (round > 0 && !weights.empty())  // the correction is as large as the error
+          error[c] = std::max(4 * quotient(d.weighed, extents<T>(n, x, column, weighed).weighed), u);
         continue;
       }
       for (std::int64_t i = 0; i < n; ++i) x.data[i * x.rows + column * x.columns] += r.data()[i * columns + column];
-      const double left =
-          2 * shrinks * (round == 0 ? share(c) * d.plain : d.weighed);  // at first any element may have it
+      const double left = round > 0         ? 2 * shrinks * d.weighed
+                          : weights.empty() ? 2 * shrinks * d.plain  // at first any element may have it
+                                            : 2 * std::max(shrinks, apply_error) * share(c) * d.plain;
       error[c] = std::max(quotient(left, extents<T>(n, x, column, weighed).weighed), u);
       last[c] = d.weighed;
       going[c] = error[c] > 2 * u ? 1 : 0;

@@ -45,32 +45,14 @@ Span part_of(const Tensor& t, std::int64_t member, const Dims& batch) {
   return {own_member(member, batch, own) * each, each};
 }
 
-// The first non-finite element of an argument, its count, and where it was made if an op made it.
 std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch,
                            const std::vector<std::string>& names, std::int64_t member) {
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const Tensor& t = in[i];
-    if (!t.defined()) continue;
-    const Span part = part_of(t, member, batch);
-    std::int64_t first = -1, count = 0;
-    for (std::int64_t e = part.first; e < part.first + part.count; ++e)
-      if (nonfinite_at(t, e)) {
-        if (first < 0) first = e;
-        ++count;
-      }
-    if (count == 0) continue;
-    std::string out = say(op.param(i).name, unravel(first, t.shape()));
-    if (const auto column = static_cast<std::size_t>(t.ndim() > 1 ? first % t.shape().back() : 0);
-        i == 0 && t.ndim() > 1 && column < names.size())
-      out += say(", ", names[column], ",");
-    out += say(" is ", text_at(t, first), " (", count, " of ", plural(part.count, "element"),
-               count == 1 ? " is" : " are", " not finite).");
-    const Note* const note = t.node()->note.get();
-    if (const Origin* const o = note ? note->of(first, true) : nullptr) {
-      out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
-      if (o->finding.place.known()) out += " (" + o->finding.place.text() + ")";
-    }
-    return out;
+    if (!in[i].defined()) continue;
+    const Span part = part_of(in[i], member, batch);
+    const std::string out = nonfinite_elements(op.param(i).name, in[i], part.first, part.count,
+                                               i == 0 ? names : std::vector<std::string>());
+    if (!out.empty()) return out;
   }
   return "an argument is not finite.";
 }
@@ -221,6 +203,29 @@ std::array<bool, 8> statuses_in(const Verdicts& verdicts) {
 }
 
 }  // namespace
+
+std::string nonfinite_elements(std::string_view name, const Tensor& t, std::int64_t from, std::int64_t count,
+                               const std::vector<std::string>& columns) {
+  std::int64_t first = -1, bad = 0;
+  for (std::int64_t e = from; e < from + count; ++e)
+    if (nonfinite_at(t, e)) {
+      if (first < 0) first = e;
+      ++bad;
+    }
+  if (bad == 0) return {};
+  std::string out = say(name, unravel(first, t.shape()));
+  if (const auto column = static_cast<std::size_t>(t.ndim() > 1 ? first % t.shape().back() : 0);
+      t.ndim() > 1 && column < columns.size())
+    out += say(", ", columns[column], ",");
+  out += say(" is ", text_at(t, first), " (", bad, " of ", plural(count, "element"), bad == 1 ? " is" : " are",
+             " not finite).");
+  const Note* const note = t.node()->note.get();
+  if (const Origin* const o = note ? note->of(first, true) : nullptr) {
+    out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
+    if (o->finding.place.known()) out += " (" + o->finding.place.text() + ")";
+  }
+  return out;
+}
 
 void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
             bool finite_answers, const Columns& columns) {

@@ -21,6 +21,10 @@ struct Columns {
 // numbers or 0 leave fewer digits than a good answer has.
 void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std::string_view advice,
             bool finite_answers = true, const Columns& columns = {});
+// The first element of t from `from` on, of `count`, that is not finite, how many there are, and where an op made it:
+// "x[1, 1] is nan (2 of 9 elements are not finite)."; empty: all are finite. columns: labels.
+std::string nonfinite_elements(std::string_view name, const Tensor& t, std::int64_t from, std::int64_t count,
+                               const std::vector<std::string>& columns = {});
 // Members whose error bound was asked for and could not be proved (WP-LIN-009).
 void report_uncertified(const Call& c, const Diagnosis::State& state,
                         std::string_view why = "for no approximate inverse R could ‖I − R A‖ < 1 be shown");

@@ -1,8 +1,11 @@
 // Stacks of small real matrices: all through lanes first (kernels/batched), then what those leave in doubt the
 // careful way, as a stack of its own.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -73,6 +76,16 @@ void doubt_rank(std::int64_t n, double rtol, Range range, Marks marks);
 // Whether that is sharp enough to leave few of them.
 inline bool rcond_tells_rank(std::int64_t n, double rtol, double atol) {
   return atol <= 0 && static_cast<double>(n) * rtol <= 1e-5;
+}
+
+// Members of a range whose values, `each` in order, are all among the denormals of T are in doubt: how many digits
+// that leaves is asked of members one by one.
+template <class T>
+void doubt_denormal(const T* values, std::int64_t each, Range range, Marks marks) {
+  for (std::int64_t i = range.begin; i < range.end; ++i) {
+    const T largest = std::max(std::fabs(values[i * each]), std::fabs(values[(i + 1) * each - 1]));
+    if (largest > 0 && largest < std::numeric_limits<T>::min()) marks.redo[i] = 1;
+  }
 }
 
 // Some members of a over a batch, one after the other, in `dtype`.

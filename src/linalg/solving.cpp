@@ -48,9 +48,10 @@ class Solver {
 
   // From the answer of a system with this matrix to what the options ask for.
   Verdict finish(kernels::View<T> matrix, std::int64_t member, kernels::MutableView<T> x, Verdict v) const {
-    Dense<T> turned;  // Aᴴ, where that is asked about
-    const bool surprising = v.status != Status::ok && v.status <= Status::singular && p_.n <= kQuadLargest &&
-                            !v.exactly_singular && !in_doubt<T>(p_.n, v.rcond);
+    Dense<T> turned;                                 // Aᴴ, where that is asked about
+    const bool due = System<T>::u < 1e-3 * v.rcond;  // an answer, whatever the scales
+    const bool surprising =
+        v.status != Status::ok && v.status <= Status::singular && p_.n <= kQuadLargest && !v.exactly_singular && due;
     if (kept_.adjoint() && (o_.high || o_.certify || surprising))
       turned = Dense<T>(p_.n, p_.n, matrix.transposed().conjugated());
     const kernels::View<T> a = turned.data.empty() ? matrix : std::as_const(turned).view();

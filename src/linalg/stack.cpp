@@ -1,5 +1,7 @@
 #include "linalg/stack.hpp"
 
+#include <limits>
+
 #include "base/text.hpp"
 
 namespace wp::linalg {
@@ -63,6 +65,15 @@ double least_normal(DType dtype) {
     case DType::bf16:
     case DType::f32: return 0x1p-126;
     default: return 0x1p-1022;
+  }
+}
+
+double largest_number(DType dtype) {
+  switch (real_of(dtype)) {
+    case DType::f16: return 65504;
+    case DType::bf16: return 0x1.fep127;
+    case DType::f32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
   }
 }
 

@@ -38,9 +38,10 @@ inline constexpr std::int64_t kWidened = 300;
 DType working_dtype(DType dtype, std::int64_t n);
 // The unit round-off of a dtype: 2⁻⁵³ for f64.
 double round_off(DType dtype);
-// The least normal number of a dtype, and the least of all: 2⁻¹⁰²² and 2⁻¹⁰⁷⁴ for f64.
+// The least normal number of a dtype, and the least of all: 2⁻¹⁰²² and 2⁻¹⁰⁷⁴ for f64. And the largest.
 double least_normal(DType dtype);
 double least_number(DType dtype);
+double largest_number(DType dtype);
 
 // Calls f(T{}) with the type of f32, f64, c64 or c128.
 template <class F>

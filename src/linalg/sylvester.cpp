@@ -127,6 +127,7 @@ Verdict sylvester(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
     v.status = Status::nonfinite_input;
     return v;
   }
+  v.nonzero = size > 0;  // of a regular equation
   if (m * n == 0) {
     v.rcond = 1;
     conclude<T>(v, 0, options.min_digits);
@@ -153,7 +154,7 @@ Verdict sylvester(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
     kernels::scale<T, T>(n, n, b, std::vector<int>(count(n), down).data(), std::vector<int>(count(n)).data(),
                          tall.data() + m * n);
     const Refined refined = refine<T>(
-        m * n, 1, {x, 1, 1}, {}, {},
+        m * n, 1, {x, 1, 1}, {}, {}, 0,
         [&](T* r, Real* sizes) {  // C − [A X]·[X; B]
           for (std::int64_t i = 0; i < m; ++i) std::copy_n(x + i * n, n, wide.data() + i * (m + n) + m);
           std::copy_n(x, m * n, tall.data());

@@ -222,12 +222,81 @@ TEST(CholUpdate, ADowndateThatLosesPositiveDefinitenessIsRefused) {
   EXPECT_THROW(linalg::chol_update(l, Tensor{2.0, 1.0}, {.downdate = true}), NotPositiveDefinite);
   EXPECT_THROW(linalg::chol_update(l, Tensor{2.1, 1.0}, {.downdate = true}), NotPositiveDefinite);
 }
+// L Lᵀ − x xᵀ = G D Gᵀ in rationals, and G √D from it; false: it is not positive definite.
+bool exact_downdate(const std::vector<double>& l, const std::vector<double>& x, std::vector<double>& out) {
+  using rationals::Rational;
+  const std::size_t n = x.size();
+  std::vector<Rational> a(n * n), g(n * n), d(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      a[i * n + j] = Rational(0.0) - Rational(x[i]) * Rational(x[j]);
+      for (std::size_t k = 0; k <= j; ++k) a[i * n + j] += Rational(l[i * n + k]) * Rational(l[j * n + k]);
+    }
+  out.assign(n * n, 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    d[j] = a[j * n + j];
+    for (std::size_t k = 0; k < j; ++k) d[j] -= g[j * n + k] * g[j * n + k] * d[k];
+    if (d[j] <= Rational(0.0)) return false;
+    const double root = std::sqrt(d[j].value());
+    out[j * n + j] = root;
+    for (std::size_t i = j + 1; i < n; ++i) {
+      g[i * n + j] = a[i * n + j];
+      for (std::size_t k = 0; k < j; ++k) g[i * n + j] -= g[i * n + k] * g[j * n + k] * d[k];
+      g[i * n + j] /= d[j];
+      out[i * n + j] = g[i * n + j].value() * root;
+    }
+  }
+  return true;
+}
+TEST(CholUpdate, DowndatesOfIllConditionedFactorsAreRightToTheDigitsThatAreTold) {
+  std::mt19937 g(3);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  int plain = 0, alarms = 0, refused = 0;
+  for (int t = 0; t < 3000; ++t) {
+    const std::size_t n = 2 + static_cast<std::size_t>(t % 7);
+    const double spread = 6.0 * (t % 3), left = std::pow(10.0, -uniform(g) * (t % 2 ? 2 : 12));
+    std::vector<double> l(n * n), a, x(n), exact;
+    double norm = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < i; ++j) l[i * n + j] = normal(g);
+      l[i * n + i] = (1 + std::fabs(normal(g))) * std::pow(10.0, -spread * uniform(g));
+      a.push_back(normal(g));
+      norm = std::hypot(norm, a.back());
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) x[i] += l[i * n + j] * a[j] / norm * std::sqrt(1 - left);
+    const auto size = static_cast<std::int64_t>(n);
+    const auto [value, d] =
+        linalg::diagnosed::chol_update(Tensor::from(l, {size, size}), Tensor::from(x, {size}), {.downdate = true});
+    const bool good = d.status() <= linalg::Status::ill_conditioned;
+    if (!exact_downdate(l, x, exact)) {
+      EXPECT_FALSE(good) << t << " " << d;
+      continue;
+    }
+    if (spread == 0 && left > 1e-3) plain++, alarms += d.status() != linalg::Status::ok;
+    if (!good) {
+      ++refused;
+      continue;
+    }
+    const auto got = value.to_vector<double>();
+    double wrong = 0, most = 0;
+    for (std::size_t e = 0; e < n * n; ++e) {
+      wrong = std::max(wrong, std::fabs(got[e] - exact[e]));
+      most = std::max(most, std::fabs(exact[e]));
+    }
+    EXPECT_LE(wrong / most, 4 * d[0].forward_error) << t << " " << d;
+  }
+  EXPECT_EQ(alarms, 0) << plain;
+  EXPECT_LE(refused, 1000);
+}
 TEST(LuSolve, RefusesFactorsWithoutADigitButNotBadlyScaledOnes) {
   const auto f = linalg::lu(Tensor{{1e150, 1.0}, {1.0, 1e-149}});
   EXPECT_TRUE(told_by([&] { linalg::lu_solve(f.P, f.L, f.U, Tensor{1.0, 1.0}); }).empty());
   const auto s = linalg::lu(Tensor{{1.0, 1.0}, {1.0, 1.0}});
   EXPECT_THROW(linalg::lu_solve(s.P, s.L, s.U, Tensor{1.0, 2.0}), SingularMatrix);
   EXPECT_THROW(linalg::lu_solve(Tensor{0, 2}, s.L, s.U, Tensor{1.0, 2.0}), IndexError);
+  EXPECT_THROW(linalg::lu_solve(Tensor{1, 1}, f.L, f.U, Tensor{1.0, 2.0}), ArgumentError);
 }
 TEST(Lu, TellsOfFactorsBeyondTheRangeOfTheDtype) {
   const auto told = told_by([] { linalg::lu(Tensor{{1.5e308, 1.5e308}, {-1.5e308, 1.5e308}}); });

@@ -2,7 +2,9 @@
 // different ways.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <random>
 
 #include "tensors.hpp"
 
@@ -230,6 +232,51 @@ TEST(MatrixPower, WithFractionsMultipliesToTheMatrix) {
 TEST(MatrixPower, OfAHalfIsTheRoot) {
   const Tensor a = tensor(shifted(make<double>(Kind::random, 10, 10), 20));
   EXPECT_LT((max(abs(la::matrix_power(a, 0.5) - la::sqrtm(a))).item<double>()), 1e-14);
+}
+
+// A = V D V⁻¹ of whole numbers V with det V = 1 and D of powers of 4: all elements, and those of A^p = V D^p V⁻¹ for
+// p = k/2, are exact; V⁻¹ is of whole numbers too.
+TEST(MatrixPower, OfFractionsBeyondOneIsRightOrTold) {
+  std::mt19937 g(13);
+  int right = 0, told = 0;
+  for (int t = 0; t < 400; ++t) {
+    const Size n = 2 + t % 4;
+    const auto draw = [&](int most) { return static_cast<int>(g() % static_cast<unsigned>(2 * most + 1)) - most; };
+    Matrix<long double> v(n, n, 0), inverse(n, n, 0);
+    for (Size i = 0; i < n; ++i)
+      for (Size j = 0; j < n; ++j) v(i, j) = inverse(i, j) = i == j;
+    for (int step = 0; step < 2 * n; ++step) {  // row i += f row j; of the inverse, column j −= f column i
+      const auto i = static_cast<Size>(g() % static_cast<unsigned>(n)), j = (i + 1) % n;
+      const int f = draw(2);
+      for (Size c = 0; c < n; ++c) v(i, c) += f * v(j, c);
+      for (Size r = 0; r < n; ++r) inverse(r, j) -= f * inverse(r, i);
+    }
+    std::vector<int> roots;  // √D = diag(2^roots)
+    for (Size i = 0; i < n; ++i) roots.push_back(draw(t % 2 ? 2 : 8));
+    const auto power = [&](int halves) {
+      Matrix<long double> scaled = v;
+      for (Size i = 0; i < n; ++i)
+        for (Size j = 0; j < n; ++j) scaled(i, j) = std::ldexp(v(i, j), halves * roots[static_cast<std::size_t>(j)]);
+      return scaled * inverse;
+    };
+    const auto rounded = [&](const Matrix<long double>& a) {
+      Matrix<double> out(n, n, 0);
+      for (Size i = 0; i < n; ++i)
+        for (Size j = 0; j < n; ++j) out(i, j) = static_cast<double>(a(i, j));
+      return out;
+    };
+    const Matrix<double> a = rounded(power(2));
+    if (norm(wide(a) - power(2)) > 0) continue;  // does not fit into double
+    for (const int halves : {-7, -3, 5, 7}) {
+      const auto [x, d] = la::diagnosed::matrix_power(tensor(a), halves / 2.0);
+      if (d.status() > la::Status::ill_conditioned) continue;
+      const Matrix<long double> exact = power(halves);
+      const auto wrong = static_cast<double>(norm(wide(matrix<double>(x)) - exact) / norm(exact));
+      EXPECT_LE(wrong, 100 * d[0].forward_error) << t << " " << halves << "/2 " << d;
+      (d.ok() ? right : told) += 1;
+    }
+  }
+  EXPECT_GT(right, 4 * told);
 }
 
 template <class T>

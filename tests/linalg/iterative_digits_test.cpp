@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "listening.hpp"
 #include "wellposed/wellposed.hpp"
@@ -60,6 +61,54 @@ TEST(Iterations, FindAWeakDirectionThatTheRightHandSideHardlyHas) {
     EXPECT_EQ(la::gmres(good, side).status, Status::ok);
     EXPECT_EQ(la::lsmr(good, side).status, Status::ok);
   }
+}
+
+TEST(Iterations, AreJudgedByAFewProductsMoreUnlessTheyAreToldNotTo) {
+  for (const std::int64_t n : {40, 300}) {
+    std::vector<double> d;
+    for (std::int64_t i = 0; i < n; ++i) d.push_back(1 + static_cast<double>(i) / static_cast<double>(n));
+    const Tensor weights = Tensor::from(d, {n}), b = ones({n});
+    std::int64_t products = 0;
+    const auto times = [&](const Tensor& x) {
+      ++products;
+      return wp::multiply(weights, x);
+    };
+    const la::LinearOperator a(n, n, f64, times, times);
+    const auto more = [&](const std::function<la::IterativeResult(const la::IterativeOptions&)>& solver) {
+      std::int64_t count[2];
+      for (const bool judge : {true, false}) {
+        products = 0;
+        const la::IterativeResult r = solver({.judge = judge});
+        count[judge] = products;
+        EXPECT_EQ(r.status, Status::ok) << r.message;
+        EXPECT_LE(distance(r.x, wp::divide(b, weights)), 1e-9);
+        EXPECT_EQ(std::isnan(r.digits), !judge);
+        EXPECT_EQ(std::isnan(r.forward_error), !judge);
+        EXPECT_EQ(r.message.find("not judged") != std::string::npos, !judge) << r.message;
+      }
+      return count[1] - count[0];
+    };
+    EXPECT_EQ(more([&](const auto& o) { return la::cg(a, b, o); }), n == 40 ? n : 16);
+    EXPECT_EQ(more([&](const auto& o) { return la::gmres(a, b, {o}); }), n == 40 ? n : 16);
+    EXPECT_EQ(more([&](const auto& o) { return la::lsmr(a, b, {o}); }), n == 40 ? n : 16 + 15);  // A and Aᴴ
+  }
+  const Tensor a{{1.0, 0.0}, {0.0, 1e-12}}, b{1.0, 1e-12};  // what the judge would have found
+  EXPECT_EQ(la::cg(a, b, {.if_ill = "ignore"}).status, Status::ill_conditioned);
+  EXPECT_EQ(la::cg(a, b, {.judge = false}).status, Status::ok);
+}
+
+TEST(Iterations, SayOfAPreconditionedOperatorOnlyWhatIsTrueOfAItself) {
+  const std::int64_t n = 300;
+  std::vector<double> d;
+  for (std::int64_t i = 0; i < n; ++i) d.push_back(std::pow(10.0, 4.0 * static_cast<double>(i) / (n - 1)));
+  const Tensor weights = Tensor::from(d, {n});
+  const auto times = [=](const Tensor& x) { return wp::multiply(weights, x); };
+  const auto over = [=](const Tensor& x) { return wp::divide(x, weights); };
+  const la::LinearOperator a(n, n, f64, times, times), m(n, n, f64, over, over);
+  const la::IterativeOptions o{.preconditioner = m, .judge = false};  // A M is the identity, A has a condition of 1e4
+  for (const la::IterativeResult& r :
+       {la::cg(a, ones({n}), o), la::gmres(a, ones({n}), {o}), la::lsmr(a, ones({n}), {o})})
+    EXPECT_TRUE(std::isnan(r.condition) || r.condition > 1e3) << r.condition;
 }
 
 TEST(Iterations, WarnOfFewDigitsAndNotOfAToleranceThatWasAskedFor) {

@@ -324,6 +324,22 @@ TEST(Iterations, NameInfAndNanWhereverTheyComeFrom) {
   EXPECT_THROW(la::cg(broken, ones({3})), NonFiniteError);
   EXPECT_THROW(la::gmres(broken, ones({3})), NonFiniteError);
   EXPECT_THROW(la::lsmr(broken, ones({3})), NonFiniteError);
+  const auto words = [](const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const NonFiniteError& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing was raised");
+  };
+  const Tensor matrix{{1.0, 2.0, 0.0}, {2.0, nan, 0.0}, {0.0, HUGE_VAL, 1.0}};
+  for (const std::string& said :
+       {words([&] { la::cg(matrix, ones({3})); }), words([&] { la::gmres(matrix, ones({3})); }),
+        words([&] { la::lsmr(matrix, ones({3})); })})
+    EXPECT_NE(said.find("A[1, 1] is nan (2 of 9 elements are not finite)."), std::string::npos) << said;
+  EXPECT_NE(words([&] { la::cg(a, bad); }).find("b[1] is nan (1 of 3 elements is not finite)."), std::string::npos);
+  const std::string start = words([&] { la::gmres(a, ones({3}), {{.x0 = bad}}); });
+  EXPECT_NE(start.find("x0[1] is nan"), std::string::npos) << start;
 }
 
 TEST(Iterations, OfNothingAndOfZeroEndAtOnce) {

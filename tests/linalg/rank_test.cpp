@@ -64,18 +64,28 @@ TEST(Rank, ThatIsToldIsTheOneThatTheAnswerRestsOn) {
 }
 
 // Conditions that f64 cannot resolve, against exact ones: 1/σₙ of [[c, 1, …], [c, 1], …] is the norm of its inverse.
+// c on the diagonal, 1 above it; and its inverse, whose elements are (−1)^(j − i) c^(i − j − 1).
+Tensor jordan_block(std::int64_t n, double c) {
+  return eye(n) * c + eye(n, {.k = 1});
+}
+Tensor inverse_of_block(std::int64_t n, double c) {
+  std::vector<double> inverse;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      inverse.push_back(j < i ? 0 : ((j - i) % 2 ? -1 : 1) * std::pow(c, static_cast<double>(i - j - 1)));
+  return Tensor::from(inverse, {n, n});
+}
+double product_of_norms(std::int64_t n, double c, int order) {
+  return (la::matrix_norm(jordan_block(n, c), {.ord = order}) *
+          la::matrix_norm(inverse_of_block(n, c), {.ord = order}))
+      .item<double>();
+}
+
 TEST(Condition, IsRightWhereTheLeastSingularValueIsLostInRounding) {
   for (const std::int64_t n : {6, 9}) {
-    const Tensor jordan = eye(n) * 1e-3 + eye(n, {.k = 1});
+    const Tensor jordan = jordan_block(n, 1e-3);
     const auto [got, d] = la::diagnosed::cond(jordan);
-    // ‖J‖‖J⁻¹‖ with the inverse of an upper bidiagonal matrix, whose elements are (−1)^(j − i) c^(i − j − 1).
-    std::vector<double> inverse;
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < n; ++j)
-        inverse.push_back(j < i ? 0 : ((j - i) % 2 ? -1 : 1) * std::pow(1e-3, static_cast<double>(i - j - 1)));
-    const double exact =
-        (la::matrix_norm(jordan, {.ord = 2}) * la::matrix_norm(Tensor::from(inverse, {n, n}), {.ord = 2}))
-            .item<double>();
+    const double exact = product_of_norms(n, 1e-3, 2);
     EXPECT_NEAR(got.item<double>() / exact, 1, 1e-12) << n << d;
     EXPECT_TRUE(d.ok()) << d;
     EXPECT_GE(d[0].digits, 11);
@@ -86,6 +96,65 @@ TEST(Condition, IsRightWhereTheLeastSingularValueIsLostInRounding) {
   EXPECT_EQ(tall.status(), la::Status::ill_conditioned) << tall;  // not proved singular, and no digit is sure
   EXPECT_TRUE(la::diagnosed::cond(Tensor{{1.0, 1.0}, {1.0, 1.0001}, {1.0, 1.0}}).diagnosis.ok());
   EXPECT_EQ(la::cond(Tensor{{1.0, 1.0}, {1.0, 1.0}}).item<double>(), HUGE_VAL);
+}
+
+TEST(Condition, OfADiagnosisIsThatOfTheMatrixAndNotOfItsRounding) {
+  for (const std::int64_t n : {4, 6, 9}) {
+    const double exact = product_of_norms(n, 1e-3, 2);
+    for (const la::Diagnosis& d : {la::diagnosed::inv(jordan_block(n, 1e-3), {.assume = "general"}).diagnosis,
+                                   la::diagnosed::svdvals(jordan_block(n, 1e-3)).diagnosis})
+      EXPECT_NEAR(d[0].cond / exact, 1, 0.1) << n;
+  }
+  EXPECT_EQ(la::diagnosed::inv(Tensor{{1.0, 2.0}, {2.0, 4.0}}).diagnosis[0].cond, HUGE_VAL);
+  EXPECT_TRUE(la::diagnosed::cond(Tensor{{1.0, 2.0}, {2.0, 4.0}}).diagnosis[0].exactly_singular);
+}
+
+TEST(Condition, ThatIsNotInTheRangeOfItsDtypeIsToldAndNotInfinite) {
+  const auto told_of = [](const Tensor& a) { return told([&] { la::cond(a); }); };
+  const auto diagonal = [](double first, double last, DType dtype) {
+    return astype(Tensor{{first, 0.0}, {0.0, last}}, dtype);
+  };
+  for (const Tensor& a : {diagonal(1e30, 1e-30, f32), diagonal(1e30, 1e-30, c64), diagonal(1e200, 1e-200, f64),
+                          diagonal(1e-320, 1e308, c128), diagonal(1.0, 1e-5, f16)}) {
+    EXPECT_TRUE(std::isinf(astype(la::diagnosed::cond(a).value, f64).item<double>())) << a;
+    const auto findings = told_of(a);
+    ASSERT_EQ(findings.size(), 1u) << a;
+    EXPECT_EQ(findings[0].code, "WP-LIN-007");
+    EXPECT_TRUE(has(la::diagnosed::cond(a).diagnosis.text(), "not infinite")) << la::diagnosed::cond(a).diagnosis;
+  }
+  EXPECT_TRUE(has(la::diagnosed::cond(diagonal(1e30, 1e-30, f32)).diagnosis.text(), "base 10 is 60"));
+  for (const Tensor& a : {diagonal(1e10, 1e-10, f32), diagonal(1e100, 1e-100, f64), diagonal(1.0, 0.0, f64)})
+    EXPECT_TRUE(told_of(a).empty()) << a;
+}
+
+TEST(Condition, DoesNotChangeWithTheScaleOfTheMatrixDownToTheLeastNumbers) {
+  const Tensor a{{4.0, 1.0, 7.0}, {2.0, 3.0, 8.0}, {5.0, 1.0, 9.0}};
+  const double exact = la::cond(a).item<double>();
+  for (const int e : {-1074, -1072, -1060, -1020, -500, 500, 1020})
+    EXPECT_EQ(la::cond(a * std::ldexp(1.0, e)).item<double>(), exact) << e;
+}
+
+TEST(Rcond, IsRightWhereTheFactorsAreOffByRounding) {
+  for (const std::int64_t n : {4, 6, 9}) {
+    // Columns in another order, so that it is not triangular.
+    const Tensor a = flip(jordan_block(n, 1e-3), {.axis = 1}) + zeros({n, n});
+    const auto [got, d] = la::diagnosed::rcond(a);
+    EXPECT_NEAR(got.item<double>() * product_of_norms(n, 1e-3, 1), 1, 1e-9) << n << d;
+    EXPECT_TRUE(d.ok()) << d;
+  }
+  const double tiny = la::rcond(Tensor{{1e150, 0.0}, {0.0, 1e-150}}).item<double>();
+  EXPECT_NEAR(tiny / 1e-300, 1, 1e-12);
+  EXPECT_EQ(la::rcond(Tensor{{1.0, 1.0}, {1.0, 1.0}}).item<double>(), 0);
+  EXPECT_TRUE(told([] { la::rcond(Tensor{{1e150, 1e150}, {1e-150, 2e-150}}); }).empty());
+}
+
+TEST(Rcond, ZeroThatIsNotProvedIsTold) {
+  const auto status = [](const Tensor& a) { return la::diagnosed::rcond(a).diagnosis.status(); };
+  EXPECT_EQ(status(Tensor{{1e30f, 0.0f}, {0.0f, 1e-30f}}), la::Status::overflow);
+  EXPECT_EQ(status(Tensor{{1e200, 0.0}, {0.0, 1e-200}}), la::Status::overflow);
+  EXPECT_EQ(status(Tensor{{1e10f, 0.0f}, {0.0f, 1e-10f}}), la::Status::ok);
+  EXPECT_EQ(status(Tensor{{1.0, 1.0}, {1.0, 1.0}}), la::Status::ok);
+  EXPECT_EQ(status(jordan_block(14, 1e-3)), la::Status::ill_conditioned);  // 1e42 is more than 113 bits resolve
 }
 
 TEST(Names, AreUsedByEveryFunctionThatSpeaksOfColumns) {
@@ -101,6 +170,10 @@ TEST(Names, AreUsedByEveryFunctionThatSpeaksOfColumns) {
   EXPECT_TRUE(has(la::diagnosed::null_space(a, {.names = names}).diagnosis.text(), relation));
   EXPECT_TRUE(has(la::diagnosed::orth(a, {.names = names}).diagnosis.text(), relation));
   EXPECT_TRUE(has(la::diagnosed::inv(square, {.names = names}).diagnosis.text(), relation));
+  const std::vector<std::string> one{"MSFT"};
+  EXPECT_THROW(la::inv(square, {.names = one}), ArgumentError);
+  EXPECT_THROW(la::lstsq(a, b, {.names = one}), ArgumentError);
+  EXPECT_THROW(la::svd(eye(2), {.names = one}), ArgumentError);
   EXPECT_FALSE(has(la::diagnosed::pinv(a).diagnosis.text(), "AAPL"));
 }
 

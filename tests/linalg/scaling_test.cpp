@@ -1,6 +1,7 @@
 // Matrices that are only badly scaled, nearly singular or nearly defective: right, or told.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -54,6 +55,54 @@ std::vector<double> tridiagonal(std::int64_t n, double diagonal) {
     if (i > 0) a[static_cast<std::size_t>(i * n + i - 1)] = a[static_cast<std::size_t>((i - 1) * n + i)] = 1;
   }
   return a;
+}
+
+// The right-hand side is a column of the matrix: the solution is a unit vector, of which all that is not 0 is exact
+// at once, and what should be 0 is rounding in units that may make it huge.
+TEST(Solve, ForAColumnOfTheMatrixIsAUnitVectorOrTold) {
+  std::mt19937 g(5);
+  std::uniform_real_distribution<double> width(0.1, 0.7);
+  int right = 0;
+  constexpr int kTries = 1500;
+  for (int t = 0; t < kTries; ++t) {
+    const std::int64_t n = 3 + t % 8;
+    const double l = width(g);
+    std::vector<double> a;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double apart = static_cast<double>(i - j) / static_cast<double>(n - 1) / l;
+        a.push_back(std::exp(-apart * apart / 2));
+      }
+    const Tensor m =
+        Tensor::from(scaled(n, a, std::vector<int>(static_cast<std::size_t>(n)), exponents(n, 400, g)), {n, n});
+    const std::int64_t which = t % n;
+    const auto [x, d] = linalg::diagnosed::solve(m, contiguous(matrix_transpose(m))[{which}]);
+    if (d[0].status > Status::ill_conditioned) continue;
+    double wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i) wrong = std::max(wrong, std::fabs(x.at(i).item<double>() - (i == which)));
+    EXPECT_LE(wrong, std::max(1e-12, 10 * d[0].forward_error)) << t << " " << d;
+    right += wrong <= 1e-6;
+  }
+  EXPECT_GE(right, kTries * 9 / 10);
+}
+
+// All elements but one are exactly 0, which no arithmetic of a fixed length finds out.
+TEST(Solve, FindsManyElementsThatAreExactlyZero) {
+  std::mt19937 g(21);
+  std::normal_distribution<double> normal;
+  for (int t = 0; t < 40; ++t) {
+    const std::int64_t n = 10;
+    std::vector<double> a(static_cast<std::size_t>(n * n));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j <= i; ++j)
+        a[static_cast<std::size_t>(i * n + j)] = a[static_cast<std::size_t>(j * n + i)] = normal(g);
+    const std::vector<int> units = exponents(n, 130, g);
+    const Tensor m = Tensor::from(scaled(n, a, units, units), {n, n});
+    const auto heaviest = std::max_element(units.begin(), units.end()) - units.begin();
+    const auto [x, d] = linalg::diagnosed::solve(m, contiguous(m)[{heaviest}] * 2.0);
+    ASSERT_EQ(d[0].status, Status::ok) << t << " " << d;
+    for (std::int64_t i = 0; i < n; ++i) EXPECT_NEAR(x.at(i).item<double>(), i == heaviest ? 2 : 0, 1e-14) << t;
+  }
 }
 
 // A⁻¹ = C S⁻¹ R: an error that is small in S⁻¹ is large beside the elements that C makes small.

@@ -39,6 +39,30 @@ TEST(SmallStacks, SolutionsAreRightToTheLastDigit) {
   }
 }
 
+// Right-hand sides that are columns of A have unit vectors as solutions, which are small beside A⁻¹b of other ones:
+// an inverse that is right to the condition is not enough for them.
+TEST(SmallStacks, SolvingForTheColumnsOfTheMatrixGivesUnitVectors) {
+  std::mt19937_64 g(6);
+  std::normal_distribution<double> normal;
+  for (const std::int64_t n : {2, 3, 4, 5, 8, 12})
+    for (const double condition : {1e3, 1e5, 1e7}) {
+      constexpr std::int64_t kMembers = 500;
+      std::vector<double> all;
+      for (std::int64_t e = 0; e < kMembers * n * n; ++e) all.push_back(normal(g));
+      auto [u, s, vh] = linalg::svd(Tensor::from(all, {kMembers, n, n}));
+      std::vector<double> values(static_cast<std::size_t>(n), 1);
+      values.back() = 1 / condition;
+      const Tensor a = matmul(u * Tensor::from(values, {n}), vh);
+      const Tensor sides = concat({a, a, a, a}, {.axis = -1}),
+                   one = concat({eye(n), eye(n), eye(n), eye(n)}, {.axis = 1});
+      for (const std::int64_t columns : {n, 4 * n}) {
+        const Index some{ellipsis, slice(0, columns)};
+        const double wrong = max(abs(linalg::solve(a, sides[some]) - one[some])).item<double>();
+        EXPECT_LE(wrong, 100 * 0x1p-53 * condition) << n << " " << condition << " " << columns;
+      }
+    }
+}
+
 // Rounding leaves noise that shrinks with every column, down to denormal numbers.
 TEST(SmallStacks, VectorsOfSingularMatricesAreOrthogonal) {
   std::mt19937_64 g(4);

@@ -184,6 +184,72 @@ TEST(Underflow, IsToldByInversesLeastSquaresAndFunctionsOfMatrices) {
   EXPECT_TRUE(square(Tensor{{0.0, 1e-200}, {0.0, 0.0}}).ok());  // exactly 0
 }
 
+TEST(Underflow, ZeroAsTheSolutionOfSylvestersEquationIsTold) {
+  const auto solved = [](double a, double q, DType dtype) {
+    const auto one = [&](double v) { return astype(Tensor{{v, 0.0}, {0.0, v}}, dtype); };
+    return la::diagnosed::solve_sylvester(one(a), one(a), one(q)).diagnosis.status();
+  };
+  EXPECT_EQ(solved(1e200, 1e-150, f64), Status::overflow);
+  EXPECT_EQ(solved(1e200, 1e-120, f64), Status::overflow);
+  EXPECT_EQ(solved(1e200, 1e-100, f64), Status::ok);
+  EXPECT_EQ(solved(1e200, 0, f64), Status::ok);
+  EXPECT_EQ(solved(1e30, 1e-20, f32), Status::overflow);
+  EXPECT_EQ(solved(1e30, 1e-5, f32), Status::ok);
+  const Tensor a{{1e200}}, q{{1e-200}};
+  const auto findings = told([&] { la::solve_sylvester(a, a, q); });
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].code, "WP-LIN-007");
+}
+
+TEST(Underflow, CovariancesBelowTheRangeAreTold) {
+  const auto status = [](const Tensor& x) { return la::diagnosed::covariance(x).diagnosis.status(); };
+  EXPECT_EQ(status(Tensor{{1e-200}, {2e-200}, {4e-200}}), Status::overflow);
+  EXPECT_EQ(status(Tensor{{1e-25f}, {2e-25f}, {4e-25f}}), Status::overflow);
+  EXPECT_EQ(status(Tensor{{1e-140}, {2e-140}, {4e-140}}), Status::ok);
+  EXPECT_EQ(status(Tensor{{1e-200}, {1e-200}, {1e-200}}), Status::ok);  // exactly 0
+}
+
+// Values of members one by one, and of stacks, which go through lanes.
+template <class T>
+void expect_values_told(T tiny, T fine) {
+  const auto stack_of = [](T scale) {
+    std::vector<T> all;
+    for (int i = 0; i < 9; ++i)
+      for (const T v : {T(4), T(1), T(2), T(1), T(3), T(0), T(2), T(0), T(5)}) all.push_back(i == 4 ? scale * v : v);
+    return Tensor::from(all, {9, 3, 3});
+  };
+  for (const T scale : {tiny, fine}) {
+    const Tensor a = stack_of(scale);
+    const la::Diagnosis found[] = {la::diagnosed::svdvals(a).diagnosis, la::diagnosed::svd(a).diagnosis,
+                                   la::diagnosed::eigvalsh(a).diagnosis, la::diagnosed::eigh(a).diagnosis};
+    for (const la::Diagnosis& d : found)
+      for (std::int64_t i = 0; i < 9; ++i)
+        EXPECT_EQ(d.status(i), i == 4 && scale == tiny ? Status::overflow : Status::ok) << scale << " " << i;
+    EXPECT_EQ(told([&] { la::svdvals(a); }).size(), scale == tiny ? 1u : 0u);
+    EXPECT_EQ(told([&] { la::eigvalsh(a); }).size(), scale == tiny ? 1u : 0u);
+    EXPECT_EQ(la::diagnosed::svdvals(a[{4}]).diagnosis.status(), scale == tiny ? Status::overflow : Status::ok);
+  }
+  EXPECT_TRUE(told([&] { la::svdvals(zeros({9, 3, 3}, {.dtype = dtype_v<T>})); }).empty());
+}
+TEST(Underflow, SingularValuesAndEigenvaluesOfFewDigitsAreToldInStacksToo) {
+  expect_values_told<float>(1e-44f, 1e-30f);
+  expect_values_told<double>(1e-322, 1e-290);
+}
+
+// Singular values of 2^e·A are those of A, times 2^e, rounded.
+TEST(Underflow, ErrorsOfSingularValuesCountWhatIsRoundedAmongTheDenormals) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const Integers m(3, seed);
+    const auto exact = la::svdvals(Tensor::from(m.values, {3, 3})).to_vector<double>();
+    const int e = -142 + static_cast<int>(seed % 12);
+    const auto [value, d] = la::diagnosed::svdvals(Tensor::from(m.times_power<float>(e), {1, 3, 3}));
+    if (d.status() != Status::ok) continue;
+    const auto got = astype(value, f64).to_vector<double>(), bound = d[0].value_error.to_vector<double>();
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_LE(std::fabs(got[i] - std::ldexp(exact[i], e)), bound[i] * (1 + 1e-12)) << seed << " " << i;
+  }
+}
+
 // x = A⁻¹ b with A and b near the ends of the range, against exact rationals.
 TEST(Underflow, AnswersInRangeAreRightWhateverTheScaleOfTheirMatrix) {
   for (const std::int64_t n : {1, 2, 3, 4, 5, 8, 9, 17, 33})

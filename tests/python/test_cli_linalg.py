@@ -44,6 +44,15 @@ def test_answers_beyond_the_range_are_told(cli, folder):
         assert "beyond the range of f64: element [0, 0] is inf" in done.stderr
 
 
+def test_a_condition_beyond_the_range_is_told_from_an_infinite_one(cli, folder):
+    np.save(folder / "far.npy", np.diag(np.array([1e30, 1e-30], dtype=np.float32)))
+    done = cli("cond", str(folder / "far.npy"))
+    assert (done.returncode, done.stdout) == (1, "inf\n")
+    assert "beyond the range of f32, and not infinite: its logarithm to base 10 is 60" in done.stderr
+    done = cli("cond", str(folder / "singular.npy"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "inf\n", "")
+
+
 def test_what_is_not_finite_is_named_without_useless_advice(cli, folder):
     done = cli("inv", str(folder / "nan.npy"))
     assert done.returncode == 1 and "x[0, 1] is nan (1 of 4 elements is not finite)" in done.stderr

@@ -133,27 +133,23 @@ WP_PACK void multiply(S n, int columns, const V* m, const V* y, V* x) {
         });
 }
 
-// The same by the inverse from minors.
+// The same by the inverse from minors, with a correction: without it, an error of A X = I would count twice with the
+// condition where x is small beside A⁻¹b of other right-hand sides.
 template <class S>
-[[gnu::noinline]] M solve_by_minors(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
+[[gnu::noinline]] M solve_by_minors(S n, int columns, const SolveRoom& r, V& rcond, V& all) {
   V inverse[S::most * S::most], rest[S::most * S::most];
   LineSums before = column_sums(n, r.a);
   V down = V{} + 1.0;
   const bool moved = brought_near(n * n, before.most, r.a, down);
   M good = invert_by_minors(n, r.a, before.most, inverse, rest);
-  if (!refined) correct_inverse(n, rest, inverse);
   rcond = rcond_of(before, column_sums(n, inverse));
   good &= trusted(n, rcond, before.most, V{});
   multiply(n, columns, inverse, r.b, r.x);
-  if (refined) {
-    residual(
-        n, n, columns, WP_EACH2(i, j) { return r.a[i * n + j]; }, Start{r.b}, r.x, r.room);
-    V* const change = r.room + n * columns;
-    multiply(n, columns, inverse, r.room, change);
-    good &= corrected(n, columns, change, r.x, all);
-  } else {
-    all = sum_of_sizes(n * columns, r.x);
-  }
+  residual(
+      n, n, columns, WP_EACH2(i, j) { return r.a[i * n + j]; }, Start{r.b}, r.x, r.room);
+  V* const change = r.room + n * columns;
+  multiply(n, columns, inverse, r.room, change);
+  good &= corrected(n, columns, change, r.x, all);
   if (moved) {
     for (int e = 0; e < n * n; ++e) r.a[e] /= down;
     for (int e = 0; e < n * columns; ++e) r.x[e] *= down;
@@ -162,20 +158,19 @@ template <class S>
   return good & (0.0 * all == 0.0);
 }
 
-// By minors, or by elimination.
+// By minors, which needs a correction, or by elimination.
 template <class S>
 WP_PACK M solve_lanes(S n, int columns, const SolveRoom& r, bool refined, V& rcond, V& all) {
   const auto elimination = [&]() __attribute__((always_inline)) {
     return solve_block(n, columns, r, refined, rcond, all);
   };
   if constexpr (by_minors<S>)
-    return meant(
-        n, r.a, rcond,
-        by_minors_or(
-            [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, refined, rcond, all); },
-            elimination, {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept));
-  else
-    return elimination();
+    if (refined)
+      return meant(n, r.a, rcond,
+                   by_minors_or(
+                       [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, rcond, all); },
+                       elimination, {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept));
+  return elimination();
 }
 
 template <class T>

@@ -127,6 +127,56 @@ double left_along(std::int64_t n, std::int64_t k, const T* l, std::vector<T> x) 
   return y.status() == Status::ok ? (1 - y.sigma()[0]) * (1 + y.sigma()[0]) : -1;
 }
 
+// How good L′ is. Solving with L and rotating leave errors up to ε‖Lᵢ‖ in row i of L and X, so L′L′ᴴ is off by ΔA,
+// |ΔA| ≤ 2ε d dᵀ with dᵢ = ‖Lᵢ‖, and to first order ΔL′ = L′ Φ(L′⁻¹ ΔA L′⁻ᴴ), Φ the lower triangle with half its
+// diagonal (Stewart 1977): |L′⁻¹ ΔA L′⁻ᴴ| ≤ 2ε w wᵀ with w = |L′⁻¹| d.
+struct DowndateError {
+  double relative = 0;  // of L′, to its largest element
+  double change = 0;    // the largest element of 2ε w wᵀ: from 1 on, nothing says that L′ exists
+};
+template <class T>
+DowndateError downdate_error(std::int64_t n, const T* l, const std::vector<double>& w, double epsilon) {
+  DowndateError out;
+  double most = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double sum = 0;  // Σ |L′ᵢₖ| wₖ over k > j, and half of k = j
+    for (std::int64_t j = i + 1; j-- > 0;) {
+      const double size = std::abs(std::complex<double>(l[i * n + j])), mine = w[static_cast<std::size_t>(j)];
+      most = std::max(most, size);
+      out.relative = std::max(out.relative, 2 * epsilon * mine * (sum + size * mine / 2));
+      sum += size * mine;
+    }
+    out.change = std::max(out.change, 2 * epsilon * w[static_cast<std::size_t>(i)] * w[static_cast<std::size_t>(i)]);
+  }
+  out.relative = most > 0 ? out.relative / most : 0;
+  return out;
+}
+// w from above in O(n²), by substitution in which nothing cancels; where that says too little, with L′⁻¹ itself.
+template <class T>
+DowndateError downdate_error(std::int64_t n, std::int64_t k, const T* l, const std::vector<double>& d) {
+  const double epsilon = std::sqrt(static_cast<double>(std::max<std::int64_t>(n, 1))) *
+                         static_cast<double>(std::max<std::int64_t>(k, 1)) * kUnit<T>;
+  std::vector<double> w = d;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double& mine = w[static_cast<std::size_t>(i)];
+    for (std::int64_t j = 0; j < i; ++j)
+      mine += std::abs(std::complex<double>(l[i * n + j])) * w[static_cast<std::size_t>(j)];
+    mine /= std::abs(std::complex<double>(l[i * n + i]));
+  }
+  const DowndateError above = downdate_error(n, l, w, epsilon);
+  if (above.relative <= kGoodEnough && above.change < 1) return above;
+  std::vector<T> inverse(l, l + n * n);
+  kernels::invert_triangular<T>({.upper = false, .unit = false}, n, {inverse.data(), n, 1});
+  for (std::int64_t i = 0; i < n; ++i) {
+    double& mine = w[static_cast<std::size_t>(i)];
+    mine = 0;
+    for (std::int64_t j = 0; j <= i; ++j)
+      mine += std::abs(std::complex<double>(inverse[static_cast<std::size_t>(i * n + j)])) *
+              d[static_cast<std::size_t>(j)];
+  }
+  return downdate_error(n, l, w, epsilon);
+}
+
 // L′ of one member, row-major: one column of X after the other. Where the last matrix is definite, so are all before.
 template <class T>
 Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::View<T> vectors, bool downdate,
@@ -158,6 +208,9 @@ Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::
   for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], -e);
   for (T& y : x) y = times_power(y, -e);
   double rest = downdate ? left_along<T>(n, k, l, x) : 1;
+  std::vector<double> rows;  // their norms
+  for (std::int64_t i = 0; i < n && downdate; ++i)
+    rows.push_back(kernels::norms<T>(1, n, {l + i * n, n, 1}).frobenius);
   for (std::int64_t j = 0; j < k && rest > 0; ++j) {
     std::vector<T> column;
     for (std::int64_t i = 0; i < n; ++i) column.push_back(x[static_cast<std::size_t>(i * k + j)]);
@@ -168,11 +221,15 @@ Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::
       rest = -1;
   }
   if (downdate) {
+    const DowndateError found = rest > 0 ? downdate_error(n, k, l, rows) : DowndateError{1, 1};
     v.rcond = std::max(rest, 0.0);
-    v.forward_error = n > 0 ? kUnit<T> / v.rcond : 0;
+    v.forward_error = n > 0 ? std::max(kUnit<T> / v.rcond, std::min(found.relative, 1.0)) : 0;
     v.digits = digits_of(v.forward_error, kUnit<T>);
     v.status = rest > 0 ? status_of(v.digits, -1, kUnit<T>) : Status::not_spd;
-    if (v.status == Status::singular) v.status = Status::not_spd;
+    if (v.status == Status::singular || !(found.change < 1)) v.status = Status::not_spd;
+    if (v.status == Status::ill_conditioned)
+      v.reason = say("has a downdated factor of which about ", std::lround(std::floor(v.digits)),
+                     " digits can be vouched for.");
   }
   for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], e);
   return v;

@@ -3,10 +3,10 @@
 #include "base/text.hpp"
 #include "kernels/modular.hpp"
 #include "linalg/bounds.hpp"
+#include "linalg/condition_number.hpp"
 #include "linalg/explain.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/members.hpp"
-#include "linalg/quad.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
@@ -40,7 +40,7 @@ struct Sizes {
       : m(x.shape()[x.shape().size() - 2]), n(x.shape().back()), longest(std::max(m, n)) {}
 };
 
-// Singular values of every member; bad(i) where there are none, else good(i, values).
+// Singular values of every member; bad(i) where there are none, else good(i, decomposition, matrix).
 template <class T, class Good, class Bad>
 void run(const Tensor& a, Diagnosis::State& state, Good&& good, Bad&& bad) {
   const Sizes s(a);
@@ -50,68 +50,53 @@ void run(const Tensor& a, Diagnosis::State& state, Good&& good, Bad&& bad) {
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
     v.status = svd.status();
-    v.status == Status::ok ? good(i, svd.sigma(), stack[i]) : bad(i);
+    v.status == Status::ok ? good(i, svd, stack[i]) : bad(i);
   });
 }
 
 constexpr std::string_view kAdvice = "Look at the matrix: its singular values could not be found.";
 
-// ‖A⁻¹‖₂ by 113-bit elimination, where σₙ is lost in the rounding of σ₁; 0: that does not do either.
+// The condition of a matrix that is not proved singular, for a result in `dtype`, and how good it is.
 template <class T>
-double norm_of_inverse(std::int64_t n, kernels::View<T> a, double& error) {
-  const QuadLu<T> lu(n, a);
-  std::vector<T> x(static_cast<std::size_t>(n * n), T(0));
-  error = 0;
-  for (std::int64_t j = 0; j < n && !lu.zero_pivot(); ++j) {
-    x[static_cast<std::size_t>(j * n + j)] = T(1);
-    error = std::max(error, quad_solve<T>(lu, a, x.data() + j, n, 0, [](std::int64_t) { return false; }));
-  }
-  if (lu.zero_pivot() || !(error < 1e-3)) return 0;
-  const Spectral<T> svd(n, n, {x.data(), n, 1}, Parts::values);
-  return svd.status() == Status::ok && std::isfinite(svd.sigma()[0]) ? svd.sigma()[0] : 0;
-}
-
-// The condition of a matrix that is not proved singular, and how good it is: σₙ is off by a bound in σ₁.
-template <class T>
-double condition(const Sizes& s, kernels::View<T> a, const std::vector<double>& sigma, Verdict& v) {
-  const double first = sigma[0], rounding = growth_of_errors(s.longest) * kUnit<T>;
-  double value = first / sigma.back();
-  v.forward_error = std::min(1.0, rounding * value);
-  double error = 0;
-  if (v.forward_error > 1e-6 && s.m == s.n && s.n <= kQuadLargest)
-    if (const double other = norm_of_inverse<T>(s.n, a, error); other > 0) {
-      value = first * other;
-      v.forward_error = std::min(1.0, rounding + error);
-      v.method = Method::quad_lu;
-    }
+double condition(const Sizes& s, kernels::View<T> a, const std::vector<double>& scaled_sigma, DType dtype,
+                 Verdict& v) {
+  const ConditionNumber found = condition_number<T>(s.m, s.n, a, scaled_sigma, 1e-6);
+  v.forward_error = found.error;
+  if (found.by_elimination) v.method = Method::quad_lu;
   v.digits = digits_of(v.forward_error, kUnit<T>);
-  if (v.forward_error < 1) return value;
-  v.status = Status::ill_conditioned;
-  v.reason = say("has a condition of ", few_digits(1 / rounding),
-                 " or more: no digit of its least singular value is sure beside the largest.");
-  return value;
+  if (v.forward_error >= 1) {
+    v.status = Status::ill_conditioned;
+    v.reason = say("has a condition of ", few_digits(1 / (growth_of_errors(s.longest) * kUnit<T>)),
+                   " or more: no digit of its least singular value is sure beside the largest.");
+  } else if (found.value() > largest_number(dtype)) {
+    v.status = Status::overflow;
+    v.reason = say("has a condition beyond the range of ", dtype, ", and not infinite: its logarithm to base 10 is ",
+                   few_digits(found.log10()), ".");
+  }
+  return found.value();
 }
 
 // σ₁/σₙ; infinite for a matrix that is proved singular.
 void forward_cond(Call& c) {
   const Tensor& x = c.in[0];
   const Sizes s(x);
-  const DType work = working_dtype(c.key, s.longest);
+  const DType work = working_dtype(c.key, s.longest), dtype = c.out[0].dtype();
   auto state = new_state(c, batch_of(x), names_of(c, 1));
   const Tensor a = brought(x, work);
   Result out(c.out[0], real_of(work));
   with_float(work, [&]<class T>(T) {
     using R = typename kernels::RealOf<T>::type;
-    constexpr double u = std::numeric_limits<R>::epsilon() / 2;
     R* const to = out.data<R>();
-    const auto verdict = [&](std::int64_t i) -> Verdict& { return state->verdicts[static_cast<std::size_t>(i)]; };
-    const auto good = [&](std::int64_t i, const std::vector<double>& sigma, kernels::View<T> m) {
+    const auto good = [&](std::int64_t i, const Spectral<T>& svd, kernels::View<T> m) {
+      Verdict& v = state->verdicts[static_cast<std::size_t>(i)];
+      const std::vector<double>& sigma = svd.scaled_sigma();
       const double last = sigma.empty() ? 0 : sigma.back(), first = sigma.empty() ? 0 : sigma[0];
-      const bool suspicious = last <= 1e3 * static_cast<double>(s.longest) * u * first && s.longest <= 300;
+      const bool suspicious = last <= 1e3 * static_cast<double>(s.longest) * kUnit<T> * first && s.longest <= 300;
       const bool deficient = suspicious && kernels::exact_rank<T>(s.m, s.n, m) < std::min(s.m, s.n);
+      v.exactly_singular = deficient && s.m == s.n;
       to[i] = sigma.empty() ? R(0)
               : deficient   ? std::numeric_limits<R>::infinity()
-                            : static_cast<R>(condition<T>(s, m, sigma, verdict(i)));
+                            : static_cast<R>(condition<T>(s, m, sigma, dtype, v));
     };
     run<T>(a, *state, good, [&](std::int64_t i) { to[i] = std::numeric_limits<R>::quiet_NaN(); });
   });
@@ -129,9 +114,8 @@ void forward_rank(Call& c) {
   const Tensor a = brought(x, work);
   auto* const to = reinterpret_cast<std::int64_t*>(c.out[0].node()->data);
   with_float(work, [&]<class T>(T) {
-    const auto good = [&](std::int64_t i, const std::vector<double>& sigma, kernels::View<T>) {
-      const double least = cutoff(sigma.empty() ? 0 : sigma[0]);
-      to[i] = std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > least; });
+    const auto good = [&](std::int64_t i, const Spectral<T>& svd, kernels::View<T>) {
+      to[i] = svd.rank(cutoff(svd.largest()));
     };
     run<T>(a, *state, good, [&](std::int64_t i) { to[i] = -1; });
   });

@@ -76,6 +76,7 @@ void forward(Call& c) {
     centre(x);
     const int e = scaling_exponent(x);
     x.shift(e);
+    job.verdict.nonzero = x.largest() > 0;
     const int back = -2 * (e + scaling_exponent(job.matrix()));
     Dense<T> s = x.transposed() * x.adjoint().transposed();
     const double rho = shrinkage.is_number()               ? shrinkage.real()

@@ -75,6 +75,7 @@ std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         kernels::batched::eigh<T>(n, from.a, reads_of(wanted.uplo), range, data_of<T>(out[0]), data_of<T>(vectors),
                                   marks);
+        doubt_denormal(data_of<T>(out[0]), n, range, marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,

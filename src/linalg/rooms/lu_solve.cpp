@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "base/text.hpp"
 #include "linalg/factored.hpp"
@@ -30,14 +31,21 @@ void infer(Call& c) {
   c.output(c.key, sides_of(c).shape());
 }
 
-// P as i64. −1 stands in members that lu could not factor: those are not finite and are not looked at.
+// P as i64, every row once. −1 stands in members that lu could not factor: those are not finite and are not looked
+// at.
 Tensor rows_of(const Call& c, std::int64_t n) {
   const Tensor p = packed(c.in[0], i64);
   const auto* const rows = reinterpret_cast<const std::int64_t*>(p.node()->data);
-  for (std::int64_t e = 0; e < p.size(); ++e)
+  std::vector<std::int64_t> seen(static_cast<std::size_t>(n), -1);  // in which member last
+  for (std::int64_t e = 0; e < p.size(); ++e) {
     if (rows[e] < -1 || rows[e] >= n)
       refuse<IndexError>("WP-IDX-002",
                          say("P holds ", rows[e], " at ", unravel(e, p.shape()), "; rows are 0 to ", n - 1, "."));
+    if (rows[e] < 0) continue;
+    if (std::int64_t& member = seen[static_cast<std::size_t>(rows[e])]; std::exchange(member, e / n) == e / n)
+      refuse<ArgumentError>("WP-ARG-001", say("P must hold every row once; it holds ", rows[e], " again at ",
+                                              unravel(e, p.shape()), "."));
+  }
   return p;
 }
 

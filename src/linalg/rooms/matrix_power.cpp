@@ -41,6 +41,20 @@ struct Scaled {
   }
 };
 
+// a with an error relative to its largest element; not known: 0. Brought near 1.
+template <class T>
+Scaled<T> with_error(const Dense<T>& a, double relative, bool by_elements) {
+  const double each = (relative > 0 && relative < 1 ? relative : 0) * a.largest();
+  Scaled<T> out{a, 0, each * static_cast<double>(a.n)};
+  if (by_elements) {
+    out.bound = Dense<T>(a.n, a.n);
+    std::fill(out.bound->data.begin(), out.bound->data.end(), T(static_cast<typename Dense<T>::Real>(each)));
+  }
+  out.normalise();
+  return out;
+}
+constexpr std::int64_t kByElements = 512;  // rows up to which errors are followed by elements: four products for one
+
 template <class T>
 Dense<T> sizes_of(Dense<T> a) {
   for (T& v : a.data) v = T(std::abs(v));
@@ -85,7 +99,7 @@ Scaled<T> whole_power(Scaled<T> a, std::uint64_t k, bool scale) {
   return out;
 }
 
-// How good a whole power is; one that is 0 is exactly that.
+// How good a power made of products is; one that is 0 is exactly that.
 template <class T>
 void judge(const Scaled<T>& a, Verdict& v) {
   const double most = a.value.largest();
@@ -105,19 +119,12 @@ void judge(const Scaled<T>& a, Verdict& v) {
 // relative to its largest element.
 template <class T>
 Dense<T> whole_power(const Dense<T>& a, std::uint64_t k, double error, Verdict& v) {
-  constexpr std::int64_t kByElements = 512;  // rows: four products for one
-  const double each = error * a.largest();
-  Scaled<T> start{a, 0, each * static_cast<double>(a.n)};
-  start.normalise();
-  Scaled<T> scaled = whole_power(start, k, true);
+  Scaled<T> scaled = whole_power(with_error(a, error, false), k, true);
   judge(scaled, v);
   if (v.status == Status::ill_conditioned && a.n <= kByElements) {  // norms say little of a graded or triangular one
     v.status = Status::ok;
     v.reason.clear();
-    start.bound = Dense<T>(a.n, a.n);
-    const T same = T(static_cast<typename Dense<T>::Real>(start.error / static_cast<double>(a.n)));
-    std::fill(start.bound->data.begin(), start.bound->data.end(), same);
-    scaled = whole_power(start, k, true);
+    scaled = whole_power(with_error(a, error, true), k, true);
     judge(scaled, v);
   }
   Dense<T> out = whole_power(Scaled<T>{a, 0}, k, false).plain();
@@ -151,11 +158,30 @@ Dense<T> inverse_of(const Dense<T>& a, Verdict& v) {
   return x;
 }
 
-// a^p = a^whole · a^rest, |rest| ≤ 1/2, of 2^exponent·value: times 2^(exponent·p).
+// base^whole · rest, of errors relative to the largest elements; that of `rest` is in the verdict, which becomes that
+// of the product. First by norms, then, where that leaves few digits, by elements.
+template <class T>
+Scaled<T> times_whole_power(const Dense<T>& base, double error, std::uint64_t whole, const Dense<T>& rest,
+                            Verdict& v) {
+  const auto product = [&](bool by_elements) {
+    return product_of(whole_power(with_error(base, error, by_elements), whole, true),
+                      with_error(rest, v.forward_error, by_elements));
+  };
+  Scaled<T> out = product(false);
+  if (v.status != Status::ok) return out;
+  Verdict found = v;
+  judge(out, found);
+  if (found.status != Status::ok && base.n <= kByElements) judge(product(true), found = v);
+  v = found;
+  return out;
+}
+
+// a^p = a^whole · a^rest, |rest| < 1 with the sign of p, so that neither factor undoes the other (Higham & Lin 2011),
+// of 2^exponent·value: times 2^(exponent·p).
 template <class T>
 void fractional_power(Job<T>& job, Scaled<T> a, double p) {
   Verdict& v = job.verdict;
-  const double whole = std::nearbyint(p), scale = a.exponent * p;
+  const double whole = std::trunc(p), scale = a.exponent * p;
   const Smooth<Power> power{"power", {p - whole}, static_cast<int>(-a.exponent)};
   Scaled<T> out{Dense<T>(job.n, job.n), 0};
   if (a.value.hermitian()) {
@@ -165,11 +191,11 @@ void fractional_power(Job<T>& job, Scaled<T> a, double p) {
     smooth_function(a.value, power, out.value, v);
     const Dense<T> base = whole < 0 && v.status < Status::singular ? inverse_of(a.value, inverse) : a.value;
     if (inverse.status != Status::ok) v = inverse;
-    Scaled<T> start{base, 0};
-    start.normalise();
-    const Scaled<T> factor = whole_power(start, static_cast<std::uint64_t>(std::fabs(whole)), true);
-    if (whole != 0) out = {factor.value * out.value, factor.exponent};
+    if (whole != 0)
+      out =
+          times_whole_power(base, inverse.forward_error, static_cast<std::uint64_t>(std::fabs(whole)), out.value, v);
   }
+  v.nonzero = out.value.largest() > 0;
   out.value *= static_cast<typename Dense<T>::Real>(std::exp2(scale - std::floor(scale)));
   out.exponent += std::floor(scale);
   job.put(out.plain());

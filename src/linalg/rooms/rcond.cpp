@@ -4,6 +4,8 @@
 #include "kernels/lu.hpp"
 #include "kernels/modular.hpp"
 #include "linalg/each.hpp"
+#include "linalg/explain.hpp"
+#include "linalg/quad.hpp"
 #include "linalg/quotients.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -18,10 +20,35 @@ using namespace linalg;
 
 constexpr std::int64_t kExact = 300;  // rows up to which suspicion of exact singularity is followed
 
+// A number that is not 0 and has too few digits in its dtype.
+void find_too_small(DType dtype, Verdict& v) {
+  if (v.status != Status::ok || v.exactly_singular || !(v.rcond < least_normal(dtype))) return;
+  v.status = Status::overflow;
+  v.reason = say("has a reciprocal condition below the range of ", dtype, ", and not 0.");
+}
+
 void infer(Call& c) {
   square_size(c.in[0], "x");
   c.key = float_result(c.in[0].dtype());
   c.output(real_of(c.key), batch_of(c.in[0]));
+}
+
+// The same where the factors, and with them `estimate`, may be off by rounding: by 113-bit elimination; what that
+// does not reach is told, unless units alone make the number small. scaled: 2^e·A.
+template <class T>
+double in_113_bits(const Dense<T>& scaled, int e, kernels::View<T> given, double estimate, Verdict& v) {
+  const std::int64_t n = scaled.n;
+  if (const auto inverse = quad_inverse<T>(n, given)) {
+    v.method = Method::quad_lu;
+    const double norm = kernels::norms<T>(n, n, {inverse->x.data(), n, 1}).one;
+    return std::ldexp(1 / scaled.norm1() / norm, e + inverse->power);
+  }
+  if (in_doubt<T>(n, System<T>(n, given, Options()).verdict().rcond)) {
+    v.status = Status::ill_conditioned;
+    v.digits = 0;
+    v.reason = say("has a reciprocal condition of about ", few_digits(estimate), " or less: no digit of it is sure.");
+  }
+  return estimate;
 }
 
 // 1/(‖A‖₁‖A⁻¹‖₁) from the factors; the norm of the inverse is an estimate from below (Higham 1988), attained by w.
@@ -30,7 +57,8 @@ double reciprocal(const Dense<T>& given, Verdict& v, T* w) {
   const std::int64_t n = given.n;
   if (n == 0) return HUGE_VAL;
   Dense<T> a = given;
-  a.shift(scaling_exponent(a));
+  const int e = scaling_exponent(a);
+  a.shift(e);
   const Dense<T> scaled = a;
   const double norm = a.norm1();
   std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
@@ -47,9 +75,9 @@ double reciprocal(const Dense<T>& given, Verdict& v, T* w) {
     const Dense<T> back = scaled * Dense<T>(n, 1, {found.vector.data(), 1, 1});
     if (result > 0) std::copy(back.data.begin(), back.data.end(), w);
   }
-  if (result < 1e3 * static_cast<double>(n) * Dense<T>::u && n <= kExact) {
-    v.exactly_singular = kernels::exactly_singular<T>(n, given.view());
-    if (v.exactly_singular) result = 0;
+  if (in_doubt<T>(n, result)) {
+    v.exactly_singular = n <= kExact && kernels::exactly_singular<T>(n, given.view());
+    result = v.exactly_singular ? 0 : in_113_bits(scaled, e, given.view(), result, v);
   }
   return v.rcond = result;
 }
@@ -65,6 +93,7 @@ void forward(Call& c) {
     using R = typename Dense<T>::Real;
     T* const own = reinterpret_cast<T*>(w.node()->data) + job.member * n;
     *job.template to<R>() = static_cast<R>(reciprocal(job.matrix(), job.verdict, own));
+    find_too_small(c.out[0].dtype(), job.verdict);
   });
   c.beside().residuals = {brought(w, c.key)};
 }

@@ -102,6 +102,7 @@ std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Verdi
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         kernels::batched::svd<T>(s.m, s.n, from.a, range, data_of<T>(all[0]), data_of<T>(all[1]), data_of<T>(all[2]),
                                  marks);
+        doubt_denormal(data_of<T>(all[1]), s.k, range, marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, parts, false,

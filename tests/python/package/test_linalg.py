@@ -128,3 +128,26 @@ def test_a_seed_is_an_integer_of_64_bits_and_nothing_is_cut_off_it():
         with pytest.raises(TypeError, match="seed must be an integer"):
             wp.random.Generator(seed)
     assert wp.random.Generator(np.int64(3)).key == 3
+
+
+def test_an_iteration_may_go_unjudged():
+    for solver in (wp.linalg.cg, wp.linalg.gmres, wp.linalg.lsmr):
+        judged, plain = solver(A, [1.0, 2.0]), solver(A, [1.0, 2.0], judge=False)
+        assert judged.digits > 8 and np.isnan(plain.digits) and np.isnan(plain.forward_error)
+        assert "not judged" in plain.message and "not judged" not in judged.message
+        assert plain.x.tolist() == judged.x.tolist()
+
+
+def test_an_iteration_names_the_number_that_is_not_finite():
+    with pytest.raises(wp.NonFiniteError, match=r"A\[1, 0\] is nan \(1 of 4 elements is not finite\)"):
+        wp.linalg.gmres([[1.0, 2.0], [np.nan, 1.0]], [1.0, 2.0])
+    with pytest.raises(wp.NonFiniteError, match=r"b\[1\] is inf"):
+        wp.linalg.cg(A, [1.0, np.inf])
+
+
+def test_labels_are_as_many_as_columns_and_rows_of_factors_occur_once():
+    with pytest.raises(ValueError, match="one label per column; got 1 label for 2 columns"):
+        wp.linalg.inv(A, names=["a"])
+    p, l, u = wp.linalg.lu(A)
+    with pytest.raises(ValueError, match="every row once; it holds 1 again"):
+        wp.linalg.lu_solve([1, 1], l, u, [1.0, 2.0])
