@@ -127,6 +127,7 @@ struct Surroundings {  // of the machine that reads
   bool alive = false;  // the process runs
   bool same_boot = false;
   std::uint64_t oom_kills = ~std::uint64_t{0};
+  bool replaced = false;  // the process runs another program now
 };
 Surroundings look_around(const Flight& f);
 Verdict judge(const Flight& f, const Surroundings& here);

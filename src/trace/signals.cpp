@@ -149,6 +149,11 @@ bool take_turn(pid_t me) noexcept {
 void on_signal(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   const pid_t me = thread_id();
+  if (Recording* const r = current.load(std::memory_order_acquire);
+      signal == SIGBUS && info->si_code > 0 && r && r->lose_file(info->si_addr)) {
+    errno = saved;
+    return;
+  }
   if (guarded.load() && writer.load() == me) siglongjmp(way_out, 1);
   Recording* const r = current.load(std::memory_order_acquire);
   if (r && take_turn(me)) {
