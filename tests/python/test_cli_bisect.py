@@ -69,3 +69,73 @@ sys.exit(2 if len(x) < 10 else 0)
     done = bisect(cli, folder, "good.npy")
     assert done.returncode == 1 and "(signal 11 (Segmentation fault)): rows 3, 21." in done.stdout
     assert np.load(folder / "rows.npy")[:, 0].tolist() == [12.0, 84.0]
+
+
+READS = """
+import csv, sys, numpy as np
+name = sys.argv[1]
+if name.endswith(".csv"):
+    rows = list(csv.DictReader(open(name)))
+    x = np.array([[float(r["a"]), float(r["b"])] for r in rows])
+elif name.endswith(".npz"):
+    x = np.load(name)["features"]
+sys.exit(7 if np.isnan(x).any() else 0)
+"""
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz"])
+def test_rows_are_written_as_the_data_was(cli, tmp_path, monkeypatch, ending):
+    monkeypatch.chdir(tmp_path)
+    x = np.arange(40.0).reshape(20, 2) + 0.5
+    x[13, 1] = np.nan
+    data = tmp_path / f"data.{ending}"
+    if ending == "csv":
+        np.savetxt(data, x, delimiter=",", header="a,b", comments="")
+    else:
+        np.savez(data, features=x)
+    (tmp_path / "program.py").write_text(READS)
+    done = cli("bisect", "--data", str(data), "--json", "--", sys.executable, str(tmp_path / "program.py"), "{}")
+    out = json.loads(done.stdout)
+    assert out["rows"] == [13] and out["file"] == f"data-failing.{ending}" and out["again"]
+    if ending == "csv":
+        assert (tmp_path / out["file"]).read_text().splitlines()[0] == "a,b"
+    else:
+        assert np.array_equal(np.load(tmp_path / out["file"])["features"], x[13:14], equal_nan=True)
+
+
+def test_a_table_without_names_stays_one(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("1.5,2\n3.5,-4\n5.5,6\n")
+    check = "import sys; lines = open(sys.argv[1]).read().split(); sys.exit(any('-4' in l for l in lines) or 'column' in lines[0])"
+    out = json.loads(cli("bisect", "--data", str(tmp_path / "data.csv"), "--json", "--", sys.executable, "-c", check, "{}").stdout)
+    assert out["rows"] == [1] and (tmp_path / "data-failing.csv").read_text() == "3.5,-4.0\n"
+
+
+def test_a_command_that_hangs_fails_by_its_time(cli, folder):
+    (folder / "program.py").write_text("""
+import sys, time, numpy as np
+if np.isnan(np.load(sys.argv[1])).any():
+    time.sleep(600)
+""")
+    done = cli("bisect", "--data", str(folder / "bad.npy"), "--out", str(folder / "rows.npy"), "--json", "--", "timeout", "2", sys.executable,
+               str(folder / "program.py"), "{}")
+    out = json.loads(done.stdout)
+    assert out["rows"] == [31] and out["end"] == "exit code 124"
+
+
+def test_a_command_that_fails_now_and_then_is_told_or_repeated(cli, folder):
+    count = folder / "count"
+    program = f"""
+import sys, numpy as np
+n = int(open({str(count)!r}).read()) + 1
+open({str(count)!r}, "w").write(str(n))
+sys.exit(7 if np.isnan(np.load(sys.argv[1])).any() and FAILS else 0)
+"""
+    (folder / "program.py").write_text(program.replace("FAILS", "n == 1"))
+    count.write_text("0")
+    once = bisect(cli, folder, "bad.npy")
+    assert once.returncode == 1 and "50 of 50 rows" in once.stdout and "--repeat" in once.stdout
+    (folder / "program.py").write_text(program.replace("FAILS", "n % 3 == 0"))
+    out = json.loads(bisect(cli, folder, "bad.npy", "--repeat", "3", "--json").stdout)
+    assert out["rows"] == [31] and out["again"]
+    assert bisect(cli, folder, "bad.npy", "--repeat", "0").returncode == 2
