@@ -45,6 +45,9 @@ struct Kept {
   }
 };
 
+// Whether both show the same elements of one memory.
+bool shows_the_same(const Tensor& a, const Tensor& b) noexcept;
+
 // A kept call as the dispatch saw it, so that its flow can be asked.
 class Recalled {
  public:
