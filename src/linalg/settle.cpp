@@ -45,34 +45,53 @@ Span part_of(const Tensor& t, std::int64_t member, const Dims& batch) {
   return {own_member(member, batch, own) * each, each};
 }
 
-// The first non-finite element of an argument, its count, and where it was made if an op made it.
-std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch,
-                           const std::vector<std::string>& names, std::int64_t member) {
+// The first argument of which a member has non-finite elements: the first of them, and how many.
+struct NonFinite {
+  std::size_t input = 0;
+  std::int64_t first = -1, count = 0, of = 0;
+};
+template <class Arguments>
+NonFinite nonfinite_in(const Arguments& in, const Dims& batch, std::int64_t member) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Tensor& t = in[i];
     if (!t.defined()) continue;
     const Span part = part_of(t, member, batch);
-    std::int64_t first = -1, count = 0;
+    NonFinite found{i, -1, 0, part.count};
     for (std::int64_t e = part.first; e < part.first + part.count; ++e)
-      if (nonfinite_at(t, e)) {
-        if (first < 0) first = e;
-        ++count;
-      }
-    if (count == 0) continue;
-    std::string out = say(op.param(i).name, unravel(first, t.shape()));
-    if (const auto column = static_cast<std::size_t>(t.ndim() > 1 ? first % t.shape().back() : 0);
-        i == 0 && t.ndim() > 1 && column < names.size())
-      out += say(", ", names[column], ",");
-    out += say(" is ", text_at(t, first), " (", count, " of ", plural(part.count, "element"),
-               count == 1 ? " is" : " are", " not finite).");
-    const Note* const note = t.node()->note.get();
-    if (const Origin* const o = note ? note->of(first, true) : nullptr) {
-      out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
-      if (o->finding.place.known()) out += " (" + o->finding.place.text() + ")";
-    }
-    return out;
+      if (nonfinite_at(t, e) && found.count++ == 0) found.first = e;
+    if (found.count) return found;
   }
-  return "an argument is not finite.";
+  return {};
+}
+
+// Which element it is, and where it was made if an op made it.
+std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch,
+                           const std::vector<std::string>& names, std::int64_t member) {
+  const NonFinite found = nonfinite_in(in, batch, member);
+  if (found.count == 0) return "an argument is not finite.";
+  const Tensor& t = in[found.input];
+  std::string out = say(op.param(found.input).name, unravel(found.first, t.shape()));
+  if (const auto column = static_cast<std::size_t>(t.ndim() > 1 ? found.first % t.shape().back() : 0);
+      found.input == 0 && t.ndim() > 1 && column < names.size())
+    out += say(", ", names[column], ",");
+  out += say(" is ", text_at(t, found.first), " (", found.count, " of ", plural(found.of, "element"),
+             found.count == 1 ? " is" : " are", " not finite).");
+  const Note* const note = t.node()->note.get();
+  if (const Origin* const o = note ? note->of(found.first, true) : nullptr) {
+    out += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
+    if (o->finding.place.known()) out += " (" + o->finding.place.text() + ")";
+  }
+  return out;
+}
+
+// The element that the first such member has; null: none has any.
+std::shared_ptr<const Subject> nonfinite_element(const Call& c, const Diagnosis::State& s) {
+  std::int64_t member = -1;
+  s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
+    if (member < 0 && v.status == Status::nonfinite_input) member = static_cast<std::int64_t>(i);
+  });
+  const NonFinite found = member < 0 ? NonFinite() : nonfinite_in(c.in, s.batch, member);
+  return found.count ? std::make_shared<const Subject>(Subject{c.in[found.input], found.first}) : nullptr;
 }
 
 Finding finding_of(const Diagnosis& d, const Trouble& trouble, std::string_view advice) {
@@ -241,10 +260,12 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
   for (std::size_t i = 0; i < c.out.size() && seen[static_cast<std::size_t>(Status::overflow)]; ++i)
     report_overflow(c, *d.state(), i);
   if (seen[static_cast<std::size_t>(Status::overflow)]) report_underflow(c, *d.state());
-  act(d, policy, advice, c.out);
+  const bool nonfinite = seen[static_cast<std::size_t>(Status::nonfinite_input)];
+  act(d, policy, advice, c.out, nonfinite ? nonfinite_element(c, *d.state()) : nullptr);
 }
 
-void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tensors& values) {
+void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tensors& values,
+         const std::shared_ptr<const Subject>& about) {
   const std::array<bool, 8> seen = statuses_in(d.state()->verdicts);
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
@@ -259,7 +280,7 @@ void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tenso
       continue;
     }
     switch (trouble.status) {
-      case Status::nonfinite_input: throw NonFiniteError(std::move(f));
+      case Status::nonfinite_input: throw NonFiniteError(std::move(f), about);
       case Status::not_spd: throw NotPositiveDefinite(std::move(f), d, values);
       case Status::not_converged: throw NotConverged(std::move(f), d, values);
       case Status::undefined: throw LinalgError(std::move(f), d, values);

@@ -240,6 +240,7 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
   Marks marks(y);
   SourceFinder sources(c, output);
   OriginPtr here;
+  std::int64_t first = -1;
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) {
     const Sources s = sources.of(e);
     const bool nan = nan_at(y, e);
@@ -248,22 +249,21 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
     if (from) {
       marks.mark(e, *from);
     } else if (fresh) {
-      if (!here) here = std::make_shared<const Origin>(describe(c, output, e));
+      if (!here) here = std::make_shared<const Origin>(describe(c, output, first = e));
       marks.mark(e, here);
     } else {
       marks.skip();
     }
   }
-  if (here) {
-    const CheckLevel level = context().level;
-    if (level == CheckLevel::raise) {
-      Finding f = here->finding;
-      f.severity = Severity::error;
-      throw NonFiniteError(std::move(f));
-    }
-    if (level == CheckLevel::warn) report(here->finding);
-  }
   if (marks.any()) c.out[output].node()->note = marks.finish();
+  if (!here) return;
+  const CheckLevel level = context().level;
+  if (level == CheckLevel::raise) {
+    Finding f = here->finding;
+    f.severity = Severity::error;
+    throw NonFiniteError(std::move(f), std::make_shared<const Subject>(Subject{c.out[output], first}));
+  }
+  if (level == CheckLevel::warn) report(here->finding);
 }
 
 // Bool and integer results: marked where they rest on a made NaN (comparing, searching, casting to bool) or on a

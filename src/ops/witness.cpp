@@ -78,13 +78,7 @@ void tell(const Call& c) noexcept {
     if (Witness* const w = seat.load()) w->after(c);
 }
 
-}  // namespace
-
-constinit std::atomic<Witness*> recorder{nullptr};
-constinit std::atomic<int> attending{0};
-
-void witness_after(const Call& c) noexcept {
-  if (Witness* const r = recorder.load(std::memory_order_acquire)) r->after(c);
+inline void tell_those_present(const Call& c) noexcept {
   if (attending.load(std::memory_order_relaxed) == 0) return;
   if (!mine && !arrive()) [[unlikely]] {
     std::atomic<int>& late = present().late.inside;
@@ -101,6 +95,21 @@ void witness_after(const Call& c) noexcept {
   }
   tell(c);
   mine->inside.store(0, std::memory_order_release);
+}
+
+}  // namespace
+
+constinit std::atomic<Witness*> recorder{nullptr};
+constinit std::atomic<int> attending{0};
+
+void witness_after(const Call& c) noexcept {
+  if (Witness* const r = recorder.load(std::memory_order_acquire)) r->after(c);
+  tell_those_present(c);
+}
+
+void witness_refused(const Call& c) noexcept {
+  witness_left(c);
+  tell_those_present(c);
 }
 
 void attend(Witness& w) {

@@ -36,5 +36,7 @@ inline void witness_left(const Call& c) noexcept {
   if (Witness* const r = recorder.load(std::memory_order_acquire)) r->left(c);
 }
 void witness_after(const Call& c) noexcept;
+// Left, with results that somebody will ask about: the recorder hears that it was left, others that it ended.
+void witness_refused(const Call& c) noexcept;
 
 }  // namespace wp

@@ -78,6 +78,20 @@ def test_bisect_finds_the_smallest_failing_set():
     data = wp.asarray(np.arange(20.0))
     found = wp.bisect(data, lambda part: 7.0 in part.tolist() and 13.0 in part.tolist())
     assert found.rows == [7, 13] and found.minimal and found.data.tolist() == [7.0, 13.0]
+    assert wp.bisect(data, lambda part: wp.any(part == 7.0)).rows == [7]
+    assert wp.bisect(data, lambda part: np.any(np.asarray(part) == 3.0)).rows == [3]
+    with pytest.raises(TypeError, match="must return True or False; it returned None"):
+        wp.bisect(data, lambda part: None)
+
+
+def test_a_name_changes_nothing_but_the_name():
+    with wp.GradientTape() as tape:
+        x = wp.asarray([3.0])
+        tape.watch(x)
+        y = wp.sum(wp.square(wp.named(x * 2.0, "h"))) + wp.sum(wp.with_rows(x * 5.0, "rows"))
+    assert tape.gradient(y, x).tolist() == [29.0]
+    with pytest.raises(wp.NonFiniteError, match="log"):
+        float(wp.named(wp.log(wp.asarray(0.0)), "h"))
 
 
 def test_trends_warn_before_overflow():
@@ -159,3 +173,22 @@ def test_a_recording_is_read_back(tmp_path):
     assert json.loads(report.json())["schema_version"] == 1
     with pytest.raises(OSError):
         wp.postmortem(str(tmp_path / "none.wpr"))
+    wp.postmortem(tmp_path / "run.wpr").html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text().startswith("<!")
+
+
+def test_a_window_that_is_too_short_is_widened_as_it_says(tmp_path):
+    def blamed(**options):
+        with wp.Trace(**options):
+            x = wp.asarray([1.0, np.nan])
+            for step in range(6):
+                wp.set_step(step)
+                x = x * 1.0
+            wp.set_step(-1)
+            return wp.blame(x)
+    short = blamed()
+    assert short.source == "unknown" and all(f" {word}" in short.missing for word in ("calls", "bytes", "steps"))
+    wide = blamed(steps=10)
+    assert wide.source == "given" and len(wide.chain) == 6 and wide.missing == ""
+    wide.html(tmp_path / "blame.html")
+    assert (tmp_path / "blame.html").exists()
