@@ -2,6 +2,7 @@
 #include <nanobind/stl/filesystem.h>
 
 #include "bind.hpp"
+#include "trace/recorder.hpp"
 #include "wellposed/assertions.hpp"
 #include "wellposed/bisect.hpp"
 #include "wellposed/blame.hpp"
@@ -265,6 +266,8 @@ void bind_trace(nb::module_& m) {
   bind_replay(m);
   bind_trends(m);
   bind_assertions(m);
+  m.def(
+      "last_words", [](const std::string& words) { trace::last_words(words); }, nb::arg("words"));
   using R = While<Recorder, std::string, RecordOptions>;
   nb::class_<R> r(m, "Recorder");
   r.def(

@@ -239,6 +239,7 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
   const Tensor& y = c.out[output];
   Marks marks(y);
   SourceFinder sources(c, output);
+  const std::shared_ptr<const Note> inside = y.node()->note;  // of calls that this call made
   OriginPtr here;
   std::int64_t first = -1;
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) {
@@ -246,6 +247,7 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
     const bool nan = nan_at(y, e);
     const bool fresh = may_make && (nan ? !s.nan : !s.nan && !s.inf);
     const OriginPtr* from = nan && s.nan ? s.made_nan : s.made_inf ? s.made_inf : s.made_nan;
+    if (!from && fresh && inside) from = origin_at(y, e, true);
     if (from) {
       marks.mark(e, *from);
     } else if (fresh) {

@@ -104,7 +104,7 @@ struct Flight {
   MemoryFact memory;
   TrafficFact traffic;
   std::optional<CrashFact> crash;
-  std::string last_words;  // of std::terminate
+  std::string last_words;  // of the exception that ended it
   std::uint64_t torn = 0;  // records that were being written, or are damaged
   std::vector<std::string> missing;
 

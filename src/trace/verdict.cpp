@@ -56,8 +56,10 @@ Verdict judge(const Flight& f, const Surroundings& here) {
     return {Fate::signal, say("died of ", signal_name(f.crash->signal), fault_words(*f.crash)), f.last_words};
   const std::string survived =
       f.crash ? say("it went on after ", signal_name(f.crash->signal), fault_words(*f.crash)) : "";
-  if (f.end == End::exited) return {Fate::exited, "ended by itself", survived};
-  if (f.end == End::stopped) return {Fate::stopped, "the program closed the recording", survived};
+  const std::string_view by = f.last_words.empty() ? "" : ", by an exception";
+  const std::string& evidence = f.last_words.empty() ? survived : f.last_words;
+  if (f.end == End::exited) return {Fate::exited, say("ended by itself", by), evidence};
+  if (f.end == End::stopped) return {Fate::stopped, say("the program closed the recording", by), evidence};
   if (here.alive) return {Fate::running, "is still running", survived};
   if (here.replaced) return {Fate::exited, "became another program (exec)", survived};
   if (!f.boot.empty() && !here.same_boot)

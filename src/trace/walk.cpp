@@ -89,8 +89,7 @@ std::optional<Walk::Made> Walk::maker(const Tensor& x, std::size_t limit) const 
   return std::nullopt;
 }
 
-std::optional<Walk::Made> Walk::maker_before_label(const Tensor& x, std::size_t limit) const {
-  if (!x.node()->labelled) return std::nullopt;
+std::optional<Walk::Made> Walk::maker_of_same(const Tensor& x, std::size_t limit) const {
   for (std::size_t call = limit; call-- > 0;)
     for (std::size_t k = 0; k < calls_[call].out.size(); ++k)
       if (shows_the_same(calls_[call].out[k], x)) return Made{call, k};
@@ -214,6 +213,10 @@ Blame Walk::back(const Tensor& x, std::int64_t element, Seen seen, std::size_t l
       Blame of_inf = back(k.in[inf.input], inf.element, {&k.read(inf.input), inf.element}, limit);
       if (of_inf.source == Blame::Source::op) return joined(b, std::move(of_inf));
     }
+    if (const std::optional<Made> inside = bad && next.element < 0 ? maker_of_same(*at, limit) : std::nullopt) {
+      at = &calls_[inside->call].out[inside->output];  // a call that this one made gave it
+      continue;
+    }
     if (next.element < 0) {
       if (bad)
         made_here(*m, element, b);
@@ -228,9 +231,9 @@ Blame Walk::back(const Tensor& x, std::int64_t element, Seen seen, std::size_t l
 }
 
 std::optional<Blame> Walk::before_label(const Tensor& x, std::int64_t element, Seen seen, std::size_t limit) {
-  const std::optional<Made> m = maker_before_label(x, limit);
-  if (!m) return std::nullopt;
   const std::shared_ptr<const Label> label = label_of(x);
+  const std::optional<Made> m = label ? maker_of_same(x, limit) : std::nullopt;
+  if (!m) return std::nullopt;
   Blame b = back(calls_[m->call].out[m->output], element, seen, limit);
   // The number of a row tells more than that a tensor without a name came in.
   const bool came_in = b.source == Blame::Source::given && label->rows.empty();
@@ -269,8 +272,8 @@ void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) {
       if (rows.size() > kFewRows) return;
     } else if (const std::optional<Made> m = maker(*at.tensor, at.limit)) {
       open_operands(*m, at.element);
-    } else if (const std::optional<Made> named = maker_before_label(*at.tensor, at.limit)) {
-      open_operands(*named, at.element);
+    } else if (const std::optional<Made> before = label ? maker_of_same(*at.tensor, at.limit) : std::nullopt) {
+      open_operands(*before, at.element);
     }
     if (seen.size() >= kLooked) return;
   }

@@ -35,8 +35,9 @@ class Walk {
   static Operands operands(const Call& c, std::size_t output, std::int64_t element);
   // The last call before `limit` that made the tensor.
   std::optional<Made> maker(const Tensor& x, std::size_t limit) const;
-  // The same of a tensor that was named or numbered then: it shows the elements of one that a call made.
-  std::optional<Made> maker_before_label(const Tensor& x, std::size_t limit) const;
+  // The same of elements that another tensor showed then: one that was named or numbered since, or handed out by a
+  // call that made others.
+  std::optional<Made> maker_of_same(const Tensor& x, std::size_t limit) const;
   Blame back(const Tensor& x, std::int64_t element, Seen seen, std::size_t limit);
   // The way back from before the tensor got its label, where that tells more than the label; none: it does not.
   std::optional<Blame> before_label(const Tensor& x, std::int64_t element, Seen seen, std::size_t limit);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <sstream>
 
 #include "wellposed/wellposed.hpp"
@@ -206,6 +207,10 @@ TEST(BlameOf, AnErrorGoesBackToTheRowOfTheData) {
          (void)wp::linalg::solve(nan() * 2.0, Tensor{1.0, 2.0});
        }},
       {"a cast", [&] { (void)wp::astype(nan() * 2.0, wp::i32); }},
+      {"an integer division",
+       [] {
+         (void)wp::floor_divide(7, wp::with_rows(Tensor{{2, 1}, {1, 0}}, "data")[{wp::slice(0, 2)}]);
+       }},
   };
   for (const bool op : {true, false})
     for (const auto& [name, run] : op ? made : given) {
@@ -268,6 +273,23 @@ TEST(BlameOf, AResultThatWasNamedOrNumberedIsTheOpThatMadeIt) {
   tape.watch(x);
   const Tensor h = wp::named(x * 2.0, "h");
   EXPECT_EQ(tape.gradient(wp::sum(h * h), x).to_vector<double>(), std::vector<double>{24.0});
+}
+
+TEST(BlameOf, WhatAFunctionInsideOfAnotherMadeIsItsOwn) {
+  const auto log_of = [](const Tensor& x) {
+    return wp::VjpResult{wp::log(x), [x](const Tensor& g) { return g / x; }};
+  };
+  for (const bool traced : {true, false}) {
+    std::optional<Trace> trace;
+    if (traced) trace.emplace();
+    const Tensor y = wp::custom_gradient(log_of, wp::with_rows(Tensor{{1.0}, {-3.0}}, "data"));
+    const Blame b = wp::blame(wp::sum(y));
+    EXPECT_EQ(b.chain.back().op, "log") << b.text();
+    EXPECT_EQ(b.operands, std::vector<std::string>{"x[1, 0] = -3"}) << b.text();
+    if (traced) {
+      EXPECT_EQ(b.rows, std::vector<std::int64_t>{1});
+    }
+  }
 }
 
 // Comparisons and searches carry the note of a made NaN; the way back goes to that NaN, not to the largest number.

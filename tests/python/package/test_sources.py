@@ -177,6 +177,26 @@ def test_a_recording_is_read_back(tmp_path):
     assert (tmp_path / "report.html").read_text().startswith("<!")
 
 
+@pytest.mark.parametrize("how, words", [("with wp.record(path):\n    wp.exp(wp.asarray(['a']))", "closed the recording, by an exception"),
+                                        ("r = wp.record(path).start()\nwp.exp(wp.ones(3)); 1 / 0", "by an exception"),
+                                        ("wp.exp(wp.ones(3)); 1 / 0", "ended by itself, by an exception")])
+def test_an_exception_that_nobody_caught_is_told(tmp_path, how, words):
+    path = tmp_path / "run.wpr"
+    own = {} if "record" in how else {"WELLPOSED_RECORD": str(path)}
+    done = subprocess.run([sys.executable, "-c", f"import wellposed as wp\npath = {str(path)!r}\n{how}"], env={**os.environ, **own},
+                          capture_output=True, text=True)
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1 and "Error" in last
+    report = wp.postmortem(path)
+    assert not report.fine() and words in report.text() and last.split(":")[0].split(".")[-1] in report.text()
+    with wp.record(path):
+        with pytest.raises(ValueError):
+            wp.reshape(wp.ones(3), (2,))
+    assert wp.postmortem(path).fine()  # one that is caught inside is no end
+    quiet = subprocess.run([sys.executable, "-c", f"import sys, wellposed as wp\nwith wp.record({str(path)!r}):\n    wp.exp(wp.ones(3)); sys.exit(0)"])
+    assert quiet.returncode == 0 and wp.postmortem(path).fine()
+
+
 def test_a_window_that_is_too_short_is_widened_as_it_says(tmp_path):
     def blamed(**options):
         with wp.Trace(**options):
