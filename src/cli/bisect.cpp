@@ -17,8 +17,11 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/paint.hpp"
+#include "io/file.hpp"
 #include "wellposed/bisect.hpp"
+#include "wellposed/creation.hpp"
 #include "wellposed/io.hpp"
+#include "wellposed/ops.hpp"
 
 extern char** environ;
 
@@ -85,35 +88,59 @@ End run_command(const std::vector<std::string>& words, const std::string& path) 
   return WIFSIGNALED(status) ? End{0, WTERMSIG(status)} : End{WEXITSTATUS(status), 0};
 }
 
-// The data, and how rows of it are written: in the format of its file, under the names that stand there, so that a
-// command reads them as it reads the whole.
+// The data, and how rows of it are written: as they stand in its file, so that a command reads them as it reads the
+// whole. Of a table the lines themselves, of several arrays the same rows of each under its name.
 class Data {
  public:
-  explicit Data(const std::string& file) : all(load(file)), ending_(std::filesystem::path(file).extension()) {
+  explicit Data(const std::string& file) : ending_(std::filesystem::path(file).extension()) {
     constexpr std::string_view formats[] = {".npy", ".npz", ".safetensors", ".mtx", ".csv", ".tsv"};
     if (std::find(std::begin(formats), std::end(formats), ending_) == std::end(formats)) ending_ = ".npy";
-    if (ending_ == ".npz" || ending_ == ".safetensors") array_ = load_all(file)[0].first;
-    if (ending_ != ".csv" && ending_ != ".tsv") return;
-    bool header = false;
-    for (const auto& [name, column] : load_all(file)) {
-      header |= name != say("column_", columns_.size());
-      columns_.push_back(name);
-    }
-    if (!header) columns_.clear();
+    const bool several = ending_ == ".npz" || ending_ == ".safetensors";
+    arrays_ = several ? load_all(file) : NamedTensors{{"", load(file)}};
+    for (const auto& [name, t] : arrays_)
+      if (t.ndim() == 0 || t.shape()[0] != arrays_[0].second.shape()[0])
+        raise<ArgumentError>("WP-ARG-001", "bisect",
+                             say("arrays must have the same number of rows; '", arrays_[0].first, "' is ",
+                                 arrays_[0].second.shape(), ", '", name, "' is ", t.shape(), "."));
+    if (ending_ == ".csv" || ending_ == ".tsv") read_lines(file);
   }
+  std::int64_t rows() const { return arrays_[0].second.shape()[0]; }
   std::string named(const std::string& name) const { return name + ending_; }
-  void write(const std::string& file, const Tensor& rows) const {
-    const bool table = file.ends_with(".csv") || file.ends_with(".tsv");
-    if (!array_.empty() && file.ends_with(ending_))
-      save_all(file, {{array_, rows}});
-    else
-      save(file, rows, {.names = table ? columns_ : std::vector<std::string>()});
+  void write(const std::string& file, const Tensor& numbers) const {
+    if (!lines_.empty() && file.ends_with(ending_)) {
+      std::string text = header_;
+      for (const std::int64_t row : numbers.to_vector<std::int64_t>()) text += lines_[static_cast<std::size_t>(row)];
+      return io::write_text(file, text);
+    }
+    NamedTensors parts;
+    for (const auto& [name, t] : arrays_) parts.emplace_back(name, take(t, numbers, {.axis = 0}));
+    parts[0].first.empty() ? save(file, parts[0].second) : save_all(file, parts);
   }
-  const Tensor all;
 
  private:
-  std::string ending_, array_;
-  std::vector<std::string> columns_;
+  // Lines that hold a record; one more than rows: the first has the names. Where that does not fit (a field that goes
+  // over lines) the numbers are written.
+  void read_lines(const std::string& file) {
+    const std::string text = io::Source(file).text();
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+      std::string line = text.substr(at, end - at);
+      at = end;
+      if (line.find_first_not_of(" \t\r\n") == std::string::npos || line[0] == '#') continue;
+      if (line.back() != '\n') line += '\n';
+      lines_.push_back(std::move(line));
+    }
+    const auto n = static_cast<std::size_t>(rows());
+    if (lines_.size() == n + 1) {
+      header_ = lines_[0];
+      lines_.erase(lines_.begin());
+    }
+    if (lines_.size() != n) lines_.clear();
+  }
+
+  std::string ending_, header_;
+  NamedTensors arrays_;
+  std::vector<std::string> lines_;
 };
 
 struct Outcome {
@@ -158,7 +185,8 @@ int run_bisect(const Options& o) {
       if (const End end = run_command(o.command, scratch.path()); fails(end)) return end;
     return std::nullopt;
   };
-  const std::optional<End> first = attempt(data.all, [](const End& end) { return end.failed(); });
+  const Tensor all = arange(data.rows());  // numbers of rows
+  const std::optional<End> first = attempt(all, [](const End& end) { return end.failed(); });
   if (!first)
     raise<ArgumentError>("WP-ARG-001", "bisect", say("the command does not fail with all of ", o.data, "."),
                          "It fails when it ends with another exit code than 0, or by a signal.");
@@ -168,14 +196,14 @@ int run_bisect(const Options& o) {
     return attempt(rows, [&](const End& end) { return o.any ? end.failed() : end == *first; }).has_value();
   };
   Progress progress("bisecting", -1, "runs");
-  const Bisection found = bisect(
-      data.all, fails, {.most_tries = o.most_tries, .on_try = [&](std::int64_t, std::int64_t) { progress.add(); }});
+  const Bisection found =
+      bisect(all, fails, {.most_tries = o.most_tries, .on_try = [&](std::int64_t, std::int64_t) { progress.add(); }});
   const Outcome outcome{*first, fails(found.data)};
   progress.finish();
   const std::string out =
       o.out.empty() ? data.named(std::filesystem::path(o.data).stem().string() + "-failing") : o.out;
   data.write(out, found.data);
-  tell(o, found, outcome, data.all.shape()[0], out);
+  tell(o, found, outcome, data.rows(), out);
   return finding;
 }
 

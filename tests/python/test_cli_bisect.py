@@ -71,15 +71,18 @@ sys.exit(2 if len(x) < 10 else 0)
     assert np.load(folder / "rows.npy")[:, 0].tolist() == [12.0, 84.0]
 
 
+# Reads a table by the names of its columns, whole numbers as such; or two arrays with as many rows.
 READS = """
 import csv, sys, numpy as np
 name = sys.argv[1]
 if name.endswith(".csv"):
-    rows = list(csv.DictReader(open(name)))
-    x = np.array([[float(r["a"]), float(r["b"])] for r in rows])
-elif name.endswith(".npz"):
-    x = np.load(name)["features"]
-sys.exit(7 if np.isnan(x).any() else 0)
+    rows = list(csv.DictReader(open(name), delimiter=";"))
+    bad = any(int(r["id"]) >= 0 and np.isnan(float(r["b"])) for r in rows)
+else:
+    x, y = np.load(name)["features"], np.load(name)["labels"]
+    assert len(x) == len(y)
+    bad = (np.isnan(x).any(axis=1) & (y == 13)).any()
+sys.exit(7 if bad else 0)
 """
 
 
@@ -87,28 +90,38 @@ sys.exit(7 if np.isnan(x).any() else 0)
 def test_rows_are_written_as_the_data_was(cli, tmp_path, monkeypatch, ending):
     monkeypatch.chdir(tmp_path)
     x = np.arange(40.0).reshape(20, 2) + 0.5
-    x[13, 1] = np.nan
+    x[13, 1] = x[5, 1] = np.nan
     data = tmp_path / f"data.{ending}"
     if ending == "csv":
-        np.savetxt(data, x, delimiter=",", header="a,b", comments="")
+        x[5, 1] = 1.0
+        data.write_text("id;a;b\n" + "".join(f"{k};{a};{b}\n" for k, (a, b) in enumerate(x)))
     else:
-        np.savez(data, features=x)
+        np.savez(data, features=x, labels=np.arange(20))
     (tmp_path / "program.py").write_text(READS)
     done = cli("bisect", "--data", str(data), "--json", "--", sys.executable, str(tmp_path / "program.py"), "{}")
     out = json.loads(done.stdout)
-    assert out["rows"] == [13] and out["file"] == f"data-failing.{ending}" and out["again"]
+    assert out["rows"] == [13] and out["of"] == 20 and out["file"] == f"data-failing.{ending}" and out["again"]
     if ending == "csv":
-        assert (tmp_path / out["file"]).read_text().splitlines()[0] == "a,b"
+        assert (tmp_path / out["file"]).read_text() == "id;a;b\n13;26.5;nan\n"
     else:
-        assert np.array_equal(np.load(tmp_path / out["file"])["features"], x[13:14], equal_nan=True)
+        found = np.load(tmp_path / out["file"])
+        assert np.array_equal(found["features"], x[13:14], equal_nan=True) and found["labels"].tolist() == [13]
+
+
+def test_arrays_of_other_lengths_are_refused(cli, tmp_path):
+    np.savez(tmp_path / "data.npz", x=np.ones((3, 2)), y=np.ones(4))
+    done = cli("bisect", "--data", str(tmp_path / "data.npz"), "--", "false", "{}")
+    assert done.returncode == 3 and "the same number of rows; 'x' is [3, 2], 'y' is [4]" in done.stderr
 
 
 def test_a_table_without_names_stays_one(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data.csv").write_text("1.5,2\n3.5,-4\n5.5,6\n")
-    check = "import sys; lines = open(sys.argv[1]).read().split(); sys.exit(any('-4' in l for l in lines) or 'column' in lines[0])"
-    out = json.loads(cli("bisect", "--data", str(tmp_path / "data.csv"), "--json", "--", sys.executable, "-c", check, "{}").stdout)
-    assert out["rows"] == [1] and (tmp_path / "data-failing.csv").read_text() == "3.5,-4.0\n"
+    (tmp_path / "data.csv").write_text("# made by hand\n1.5,2\n\n3.5,-4\n5.5,6")
+    check = "import sys; text = open(sys.argv[1]).read(); sys.exit('-4' in text or 'column' in text or '\\x93NUMPY' in text)"
+    done = cli("bisect", "--data", "data.csv", "--json", "--", sys.executable, "-c", check, "{}")
+    assert json.loads(done.stdout)["rows"] == [1] and (tmp_path / "data-failing.csv").read_text() == "3.5,-4\n"
+    cli("bisect", "--data", "data.csv", "--out", "rows.npy", "--", sys.executable, "-c", check, "{}")
+    assert np.load(tmp_path / "rows.npy").tolist() == [[3.5, -4.0]]
 
 
 def test_a_command_that_hangs_fails_by_its_time(cli, folder):
