@@ -158,6 +158,7 @@ const Tensor& Call::given_memory(DType dtype, const Dims& shape) {
     if (in[i].defined() && in[i].node() == &n)
       refuse<ArgumentError>("WP-ARG-001",
                             "out is an argument of the call: it would be overwritten while it is read.");
+  if (n.refs.load(std::memory_order_acquire) != 1) witness_overwritten(t);
   if (n.refs.load(std::memory_order_acquire) != 1 || n.owner || n.borrowed || n.id != 0)
     refuse<ArgumentError>("WP-ARG-001",
                           say("out shares its memory with ",
