@@ -12,20 +12,25 @@ struct LostDigits {
   std::string op, scope;
   Place place;
   std::int64_t step = -1;
-  double digits = 0;                    // decimal digits that this call lost, more than its operands had lost before
-  double error = 0, operand_error = 0;  // ‖y − exact‖/‖exact‖ of its result, and the largest of its operands
-  Dims element;                         // the worst
-  std::string value, exact;             // there
+  double digits = 0;  // decimal digits that this call lost, more than its operands had lost before
+  // ‖y − exact‖/‖exact‖ of its result, and the largest of its operands; of single elements |y − exact|/|exact|
+  double error = 0, operand_error = 0;
+  Dims element;              // the worst
+  std::string value, exact;  // there
 };
 
 struct Replay {
   std::vector<LostDigits> calls;  // the most digits lost first; calls that lost less than half a digit are left out
+  // Of calls whose result as a whole lost less: the element that lost half of its digits or more. It matters where
+  // the element is used alone, not where it is added to larger ones.
+  std::vector<LostDigits> elements;
   std::vector<LostDigits>
       overflowed;             // calls whose result is not finite, though the exact one is: no digits to count
   std::int64_t replayed = 0;  // calls that ran again
   std::vector<std::string>
-      plain;            // ops that are known in f64 only: exact for f32, blind to their own rounding in f64
-  std::string missing;  // what could not be replayed as it was: lent memory that was changed since
+      plain;  // ops that are known in f64 only: exact for f32, blind to their own rounding in f64
+  std::vector<std::string> blind;  // those of `plain` that gave f64
+  std::string missing;  // what could not be replayed as it was: lent memory that was changed since, complex numbers
 
   std::string text() const;
   std::string json() const;  // numbers that are not finite are quoted

@@ -1,5 +1,8 @@
 // Where values come from: traces, blame, replay, trends, bisection, the flight recorder, assertions.
+#include <nanobind/stl/filesystem.h>
+
 #include "bind.hpp"
+#include "trace/recorder.hpp"
 #include "wellposed/assertions.hpp"
 #include "wellposed/bisect.hpp"
 #include "wellposed/blame.hpp"
@@ -64,17 +67,18 @@ void bind_blame(nb::module_& m) {
       .def_ro("missing", &Blame::missing)
       .def("text", &Blame::text)
       .def("json", &Blame::json)
-      .def("html", &Blame::html, nb::arg("path"))
+      .def(
+          "html", [](const Blame& b, const std::filesystem::path& path) { b.html(path.string()); }, nb::arg("path"))
       .def("__repr__", &Blame::text);
   m.def("blame", blame_of, nb::arg("x").none(), nb::arg("element").none() = nb::none());
   using T = While<Trace, TraceOptions>;
   nb::class_<T> t(m, "Trace", "Keeps the calls of all threads inside a with block.");
   t.def(
       "__init__",
-      [](T* self, std::size_t calls, std::size_t bytes) {
-        new (self) T(TraceOptions{calls, bytes});
+      [](T* self, std::size_t calls, std::size_t bytes, std::int64_t steps) {
+        new (self) T(TraceOptions{calls, bytes, steps});
       },
-      nb::kw_only(), nb::arg("calls") = 4096, nb::arg("bytes") = std::size_t{64} << 20);
+      nb::kw_only(), nb::arg("calls") = 4096, nb::arg("bytes") = std::size_t{64} << 20, nb::arg("steps") = 2);
   add_with(t);
   t.def_prop_ro("calls", [](T& x) { return x.current() ? x.current()->calls() : 0; })
       .def_prop_ro("bytes", [](T& x) { return x.current() ? x.current()->bytes() : 0; })
@@ -92,6 +96,14 @@ void bind_blame(nb::module_& m) {
   m.def("rows_of", &rows_of, nb::arg("x"));
 }
 
+// What a predicate answered: anything with a truth, but not nothing.
+bool said_yes(const nb::object& answer) {
+  if (answer.is_none()) throw nb::type_error("bisect: fails(rows) must return True or False; it returned None.");
+  const int truth = PyObject_IsTrue(answer.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
 void bind_replay(nb::module_& m) {
   using L = LostDigits;
   nb::class_<L>(m, "LostDigits")
@@ -107,9 +119,11 @@ void bind_replay(nb::module_& m) {
       .def_prop_ro("place", [](const L& l) { return place_text(l.place); });
   nb::class_<Replay>(m, "Replay")
       .def_ro("calls", &Replay::calls)
+      .def_ro("elements", &Replay::elements)
       .def_ro("overflowed", &Replay::overflowed)
       .def_ro("replayed", &Replay::replayed)
       .def_ro("plain", &Replay::plain)
+      .def_ro("blind", &Replay::blind)
       .def_ro("missing", &Replay::missing)
       .def("text", &Replay::text)
       .def("json", &Replay::json)
@@ -124,10 +138,16 @@ void bind_replay(nb::module_& m) {
       .def("fine", &Postmortem::fine)
       .def("text", &Postmortem::text, nb::arg("last") = 10)
       .def("json", &Postmortem::json, nb::arg("last") = 10)
-      .def("html", &Postmortem::html, nb::arg("file"), nb::arg("last") = 10)
+      .def(
+          "html",
+          [](const Postmortem& p, const std::filesystem::path& file, std::size_t last) {
+            p.html(file.string(), last);
+          },
+          nb::arg("file"), nb::arg("last") = 10)
       .def("__repr__", [](const Postmortem& p) { return p.text(); });
   m.def(
-      "postmortem", [](const std::string& path) { return unlocked([&](auto) { return postmortem(path); }); },
+      "postmortem",
+      [](const std::filesystem::path& path) { return unlocked([&](auto) { return postmortem(path.string()); }); },
       nb::arg("path"));
   nb::class_<Bisection>(m, "Bisection")
       .def_ro("rows", &Bisection::rows)
@@ -136,8 +156,12 @@ void bind_replay(nb::module_& m) {
       .def_ro("minimal", &Bisection::minimal);
   m.def(
       "bisect",
-      [](const Tensor& data, const std::function<bool(const Tensor&)>& fails, std::int64_t most_tries) {
-        return unlocked([&](auto where) { return bisect(data, fails, {.most_tries = most_tries}, where); });
+      [](const Tensor& data, const nb::callable& fails, std::int64_t most_tries) {
+        const auto asked = [&](const Tensor& rows) {
+          const nb::gil_scoped_acquire locked;
+          return said_yes(fails(rows));
+        };
+        return unlocked([&](auto where) { return bisect(data, asked, {.most_tries = most_tries}, where); });
       },
       nb::arg("data"), nb::arg("fails"), nb::kw_only(), nb::arg("most_tries") = 10000);
 }
@@ -242,6 +266,8 @@ void bind_trace(nb::module_& m) {
   bind_replay(m);
   bind_trends(m);
   bind_assertions(m);
+  m.def(
+      "last_words", [](const std::string& words) { trace::last_words(words); }, nb::arg("words"));
   using R = While<Recorder, std::string, RecordOptions>;
   nb::class_<R> r(m, "Recorder");
   r.def(

@@ -73,8 +73,9 @@ void run_forward(Call& c) {
       if (kernels::first_nonfinite(y.dtype(), whole.node()->data, 0, y.size()) >= 0)
         c.status.bits |= simd::Status::nonfinite;
     }
-    // A tensor of its own: others may hold the one that the function gave.
+    // A tensor of its own: others may hold the one that the function gave. What a call inside made, it made.
     c.out.push_back(view_of(y, y.shape(), y.strides()));
+    c.out.back().node()->note = y.node()->note;
   }
 }
 

@@ -45,16 +45,39 @@ Span part_of(const Tensor& t, std::int64_t member, const Dims& batch) {
   return {own_member(member, batch, own) * each, each};
 }
 
-std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch,
-                           const std::vector<std::string>& names, std::int64_t member) {
+// The first argument of which a member has non-finite elements, and the first of them; −1: none.
+struct NonFinite {
+  std::size_t input = 0;
+  Span part = {0, 0};
+  std::int64_t first = -1;
+};
+template <class Arguments>
+NonFinite nonfinite_in(const Arguments& in, const Dims& batch, std::int64_t member) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i].defined()) continue;
     const Span part = part_of(in[i], member, batch);
-    const std::string out = nonfinite_elements(op.param(i).name, in[i], part.first, part.count,
-                                               i == 0 ? names : std::vector<std::string>());
-    if (!out.empty()) return out;
+    for (std::int64_t e = part.first; e < part.first + part.count; ++e)
+      if (nonfinite_at(in[i], e)) return {i, part, e};
   }
-  return "an argument is not finite.";
+  return {};
+}
+
+std::string nonfinite_text(const Op& op, const std::vector<Tensor>& in, const Dims& batch,
+                           const std::vector<std::string>& names, std::int64_t member) {
+  const NonFinite found = nonfinite_in(in, batch, member);
+  if (found.first < 0) return "an argument is not finite.";
+  return nonfinite_elements(op.param(found.input).name, in[found.input], found.part.first, found.part.count,
+                            found.input == 0 ? names : std::vector<std::string>());
+}
+
+// The element that the first such member has; null: none has any.
+std::shared_ptr<const Subject> nonfinite_element(const Call& c, const Diagnosis::State& s) {
+  std::int64_t member = -1;
+  s.verdicts.each_own([&](std::size_t i, const Verdict& v) {
+    if (member < 0 && v.status == Status::nonfinite_input) member = static_cast<std::int64_t>(i);
+  });
+  const NonFinite found = member < 0 ? NonFinite() : nonfinite_in(c.in, s.batch, member);
+  return found.first >= 0 ? std::make_shared<const Subject>(Subject{c.in[found.input], found.first}) : nullptr;
 }
 
 Finding finding_of(const Diagnosis& d, const Trouble& trouble, std::string_view advice) {
@@ -246,10 +269,12 @@ void settle(Call& c, std::shared_ptr<Diagnosis::State> state, Policy policy, std
   for (std::size_t i = 0; i < c.out.size() && seen[static_cast<std::size_t>(Status::overflow)]; ++i)
     report_overflow(c, *d.state(), i);
   if (seen[static_cast<std::size_t>(Status::overflow)]) report_underflow(c, *d.state());
-  act(d, policy, advice, c.out);
+  const bool nonfinite = seen[static_cast<std::size_t>(Status::nonfinite_input)];
+  act(d, policy, advice, c.out, nonfinite ? nonfinite_element(c, *d.state()) : nullptr);
 }
 
-void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tensors& values) {
+void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tensors& values,
+         const std::shared_ptr<const Subject>& about) {
   const std::array<bool, 8> seen = statuses_in(d.state()->verdicts);
   for (const Trouble& trouble : troubles) {
     if (!seen[static_cast<std::size_t>(trouble.status)]) continue;
@@ -264,7 +289,7 @@ void act(const Diagnosis& d, Policy policy, std::string_view advice, const Tenso
       continue;
     }
     switch (trouble.status) {
-      case Status::nonfinite_input: throw NonFiniteError(std::move(f));
+      case Status::nonfinite_input: throw NonFiniteError(std::move(f), about);
       case Status::not_spd: throw NotPositiveDefinite(std::move(f), d, values);
       case Status::not_converged: throw NotConverged(std::move(f), d, values);
       case Status::undefined: throw LinalgError(std::move(f), d, values);

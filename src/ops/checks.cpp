@@ -239,31 +239,33 @@ void check_floats(Call& c, std::size_t output, bool may_make) {
   const Tensor& y = c.out[output];
   Marks marks(y);
   SourceFinder sources(c, output);
+  const std::shared_ptr<const Note> inside = y.node()->note;  // of calls that this call made
   OriginPtr here;
+  std::int64_t first = -1;
   for (std::int64_t e = next_nonfinite(y, 0); e >= 0; e = next_nonfinite(y, e + 1)) {
     const Sources s = sources.of(e);
     const bool nan = nan_at(y, e);
     const bool fresh = may_make && (nan ? !s.nan : !s.nan && !s.inf);
     const OriginPtr* from = nan && s.nan ? s.made_nan : s.made_inf ? s.made_inf : s.made_nan;
+    if (!from && fresh && inside) from = origin_at(y, e, true);
     if (from) {
       marks.mark(e, *from);
     } else if (fresh) {
-      if (!here) here = std::make_shared<const Origin>(describe(c, output, e));
+      if (!here) here = std::make_shared<const Origin>(describe(c, output, first = e));
       marks.mark(e, here);
     } else {
       marks.skip();
     }
   }
-  if (here) {
-    const CheckLevel level = context().level;
-    if (level == CheckLevel::raise) {
-      Finding f = here->finding;
-      f.severity = Severity::error;
-      throw NonFiniteError(std::move(f));
-    }
-    if (level == CheckLevel::warn) report(here->finding);
-  }
   if (marks.any()) c.out[output].node()->note = marks.finish();
+  if (!here) return;
+  const CheckLevel level = context().level;
+  if (level == CheckLevel::raise) {
+    Finding f = here->finding;
+    f.severity = Severity::error;
+    throw NonFiniteError(std::move(f), std::make_shared<const Subject>(Subject{c.out[output], first}));
+  }
+  if (level == CheckLevel::warn) report(here->finding);
 }
 
 // Bool and integer results: marked where they rest on a made NaN (comparing, searching, casting to bool) or on a

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "ops/witness.hpp"
+#include "tensor/note.hpp"
 
 namespace wp {
 namespace {
@@ -107,16 +108,25 @@ inline void run(Call& c, Context& context) {
     context.saw_nonfinite = true;
     if (context.level != CheckLevel::off) check_call(c);
   }
-  if (with.label && c.op.notes == Notes::moves) [[unlikely]]
+  if (with.label && (c.op.notes == Notes::moves || c.op.name == "astype")) [[unlikely]]
     carry_rows(c);
   if (context.listeners) [[unlikely]]
     tell(*context.listeners, c, context);
+}
+
+// Whether the error is about a result of the call: all of them are there, and the checks refused one.
+bool refuses_result(const Error& e, const Call& c) noexcept {
+  const Subject* const s = e.subject().get();
+  return s && std::any_of(c.out.begin(), c.out.end(), [&](const Tensor& t) { return t.node() == s->tensor.node(); });
 }
 
 [[gnu::noinline]] void run_witnessed(Call& c, Context& context) {
   witness_before(c);
   try {
     run(c, context);
+  } catch (const NonFiniteError& e) {
+    refuses_result(e, c) ? witness_refused(c) : witness_left(c);
+    throw;
   } catch (...) {
     witness_left(c);
     throw;
@@ -148,6 +158,7 @@ const Tensor& Call::given_memory(DType dtype, const Dims& shape) {
     if (in[i].defined() && in[i].node() == &n)
       refuse<ArgumentError>("WP-ARG-001",
                             "out is an argument of the call: it would be overwritten while it is read.");
+  if (n.refs.load(std::memory_order_acquire) != 1) witness_overwritten(t);
   if (n.refs.load(std::memory_order_acquire) != 1 || n.owner || n.borrowed || n.id != 0)
     refuse<ArgumentError>("WP-ARG-001",
                           say("out shares its memory with ",

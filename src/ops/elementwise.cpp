@@ -34,11 +34,15 @@ DType output_dtype(const simd::Loop& loop, DType key) noexcept {
     const double v = value_at(wide, e).real();
     if (zero ? v != 0 : v >= 0) continue;
     const Dims at = unravel(e, wide.shape());
-    refuse<DomainError>(zero ? "WP-DOM-002" : "WP-DOM-004",
-                        zero ? say("integer division by zero at element ", at, " of ", wide.shape(), ".")
-                             : say(c.op.params[1].name, " must not be negative for integers; element ", at, " is ",
-                                   text_at(wide, e), "."),
-                        "Mask the operand, or compute in floating point (astype).");
+    Finding f = misuse(zero ? "WP-DOM-002" : "WP-DOM-004", {},
+                       zero ? say("integer division by zero at element ", at, " of ", wide.shape(), ".")
+                            : say(c.op.params[1].name, " must not be negative for integers; element ", at, " is ",
+                                  text_at(wide, e), "."),
+                       "Mask the operand, or compute in floating point (astype).");
+    f.element = at;
+    std::int64_t own = 0;  // of the operand
+    flow_elementwise({c, 0, e, 1}, [&](std::int64_t from) { own = from; });
+    throw DomainError(std::move(f), std::make_shared<const Subject>(Subject{b, own}));
   }
   refuse<DomainError>("WP-DOM-004", "an integer argument is outside the domain.");
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/dispatch.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/moves.hpp"
 #include "tensor/label.hpp"
 #include "tensor/note.hpp"
@@ -40,6 +41,18 @@ std::vector<std::int64_t> numbers_of(const Tensor& t) {
   return any ? out : std::vector<std::int64_t>();
 }
 
+// Element-wise, every row of a result rests on the same row of an operand that has as many; several must agree.
+std::vector<std::int64_t> rows_in_place(const Call& c, const std::string& name) {
+  std::vector<std::int64_t> rows;
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const std::shared_ptr<const Label> label = label_of(c.in[i]);
+    if (!label || label->rows.empty() || label->name != name || c.in[i].shape() != c.out[0].shape()) continue;
+    if (!rows.empty() && rows != label->rows) return {};
+    rows = label->rows;
+  }
+  return rows;
+}
+
 }  // namespace
 
 void carry_rows(Call& c) {
@@ -48,6 +61,11 @@ void carry_rows(Call& c) {
     if (const std::shared_ptr<const Label> label = label_of(c.in[i]); label && !label->rows.empty())
       name = label->name;
   if (name.empty()) return;
+  if (c.op.flow == flow_elementwise) {
+    std::vector<std::int64_t> rows = rows_in_place(c, name);
+    if (!rows.empty() && !c.out[0].node()->labelled) set_label(c.out[0], {.name = name, .rows = std::move(rows)});
+    return;
+  }
   const Tensors moved = moved_rows(c, name);
   for (std::size_t k = 0; k < c.out.size(); ++k) {
     if (c.out[k].node()->labelled) continue;  // the input itself

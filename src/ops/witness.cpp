@@ -73,23 +73,19 @@ bool anybody_inside() noexcept {
   return inside(p.late) || std::any_of(p.all.begin(), p.all.end(), [&](Presence* who) { return inside(*who); });
 }
 
-void tell(const Call& c) noexcept {
+template <class Tell>
+void each_seated(const Tell& tell) noexcept {
   for (const std::atomic<Witness*>& seat : seats)
-    if (Witness* const w = seat.load()) w->after(c);
+    if (Witness* const w = seat.load()) tell(*w);
 }
 
-}  // namespace
-
-constinit std::atomic<Witness*> recorder{nullptr};
-constinit std::atomic<int> attending{0};
-
-void witness_after(const Call& c) noexcept {
-  if (Witness* const r = recorder.load(std::memory_order_acquire)) r->after(c);
+template <class Tell>
+inline void tell_those_present(const Tell& tell) noexcept {
   if (attending.load(std::memory_order_relaxed) == 0) return;
   if (!mine && !arrive()) [[unlikely]] {
     std::atomic<int>& late = present().late.inside;
     late.fetch_add(1);
-    tell(c);
+    each_seated(tell);
     late.fetch_sub(1);
     return;
   }
@@ -99,8 +95,27 @@ void witness_after(const Call& c) noexcept {
     mine->inside.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  tell(c);
+  each_seated(tell);
   mine->inside.store(0, std::memory_order_release);
+}
+
+}  // namespace
+
+constinit std::atomic<Witness*> recorder{nullptr};
+constinit std::atomic<int> attending{0};
+
+void witness_after(const Call& c) noexcept {
+  if (Witness* const r = recorder.load(std::memory_order_acquire)) r->after(c);
+  tell_those_present([&](Witness& w) { w.after(c); });
+}
+
+void witness_refused(const Call& c) noexcept {
+  witness_left(c);
+  tell_those_present([&](Witness& w) { w.after(c); });
+}
+
+void witness_overwritten(const Tensor& t) noexcept {
+  tell_those_present([&](Witness& w) { w.overwritten(t); });
 }
 
 void attend(Witness& w) {

@@ -14,6 +14,8 @@ class Witness {
   virtual void before(const Call&) noexcept {}  // arguments are checked, nothing is computed
   virtual void after(const Call&) noexcept = 0;
   virtual void left(const Call&) noexcept {}  // by an exception
+  // The program is about to write into the tensor's memory: who keeps it keeps a copy from now on.
+  virtual void overwritten(const Tensor&) noexcept {}
 };
 
 // The recorder; null: none. It must outlive every thread that may still run an op.
@@ -36,5 +38,8 @@ inline void witness_left(const Call& c) noexcept {
   if (Witness* const r = recorder.load(std::memory_order_acquire)) r->left(c);
 }
 void witness_after(const Call& c) noexcept;
+void witness_overwritten(const Tensor& t) noexcept;
+// Left, with results that somebody will ask about: the recorder hears that it was left, others that it ended.
+void witness_refused(const Call& c) noexcept;
 
 }  // namespace wp

@@ -12,8 +12,10 @@
 namespace wp {
 namespace {
 
+// `about`: the element that blame begins with, if no one element is wrong.
 [[noreturn]] void fail(std::string_view code, std::string_view function, const Tensor& x, std::string message,
-                       std::string advice, Place place, std::int64_t element = -1, std::int64_t count = 0) {
+                       std::string advice, Place place, std::int64_t element = -1, std::int64_t count = 0,
+                       std::int64_t about = -1) {
   Finding f = misuse(code, function, std::move(message), std::move(advice));
   f.dtype = name(x.dtype());
   f.shape = say(x.shape());
@@ -21,7 +23,8 @@ namespace {
   f.step = context().step;
   f.count = count;
   if (element >= 0) f.element = unravel(element, x.shape());
-  throw AssertionError(std::move(f));
+  if (element >= 0) about = element;
+  throw AssertionError(std::move(f), about >= 0 ? std::make_shared<const Subject>(Subject{x, about}) : nullptr);
 }
 
 struct Wrong {
@@ -96,7 +99,10 @@ Tensor assert_dims_at_most(const Tensor& x, const Dims& most, std::string_view n
   for (std::size_t k = 0; good && k < most.size(); ++k) good = x.shape()[k] <= most[k];
   if (!good)
     fail("WP-AST-001", "assert_dims_at_most", x,
-         say(name, " may have at most the lengths ", most, "; it has ", x.shape(), "."), "", where);
+         say(name, " may have at most the lengths ", most, "; it has ", x.shape(), "."),
+         most.size() == x.shape().size() ? "Take smaller batches, or cut it: x[:n]."
+                                         : "There must be as many lengths as axes.",
+         where);
   return x;
 }
 
@@ -137,12 +143,31 @@ Tensor assert_spd(const Tensor& x, std::string_view name, std::source_location w
         tried.diagnosis[m].status != linalg::Status::ill_conditioned)
       fail("WP-AST-003", "assert_spd", x,
            say(name, tried.diagnosis.size() > 1 ? say(": matrix ", m, " of ", tried.diagnosis.size()) : std::string(),
-               " is not positive definite. ", tried.diagnosis[m].message),
+               " ", tried.diagnosis[m].message),
            "nearest_spd(A) gives the nearest matrix that is.", where);
   return x;
 }
 
+namespace {
+
+// The first element of the line of x that a sum along the axis was taken of.
+std::int64_t first_of(const Tensor& x, const Tensor& sums, std::int64_t axis, std::int64_t sum) {
+  const Dims at = unravel(sum, sums.shape());
+  const auto along = static_cast<std::size_t>(axis < 0 ? axis + x.ndim() : axis);
+  std::int64_t e = 0;
+  for (std::size_t k = 0; k < x.shape().size(); ++k)
+    e = e * x.shape()[k] + (k < along ? at[k] : k == along ? 0 : at[k - 1]);
+  return e;
+}
+
+}  // namespace
+
 Tensor assert_probability(const Tensor& x, std::int64_t axis, std::string_view name, std::source_location where) {
+  need_defined(x, "assert_probability", name);
+  if (axis < -x.ndim() || axis >= x.ndim())
+    raise_at<IndexError>(where, "WP-IDX-001", "assert_probability",
+                         x.ndim() ? say(name, " has no axis ", axis, "; its shape is ", x.shape(), ".")
+                                  : say(name, " is one number: there is no axis to sum along."));
   check_range(x, 0, 1, name, "WP-AST-004", "assert_probability", where);
   const trace::Aside aside;
   const Tensor sums = sum(astype(x, f64), {.axis = Dims{axis}});
@@ -153,7 +178,8 @@ Tensor assert_probability(const Tensor& x, std::int64_t axis, std::string_view n
     fail("WP-AST-004", "assert_probability", x,
          say("probabilities must sum to 1 along axis ", axis, "; ", entry_text(say("sum of ", name), sums, w.first),
              " (", w.count, " of ", plural(sums.size(), "sum"), " are off)."),
-         "softmax gives probabilities; or divide by the sum.", where, -1, w.count);
+         "softmax gives probabilities; or divide by the sum.", where, -1, w.count,
+         x.size() ? first_of(x, sums, axis, w.first) : -1);
   return x;
 }
 

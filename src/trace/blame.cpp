@@ -14,6 +14,8 @@ namespace {
 Tensor labelled(const Tensor& x, Label label) {
   if (!x.defined()) raise<ArgumentError>("WP-ARG-002", "named", "the tensor is undefined.");
   Tensor same = view_of(x, x.shape(), x.strides());
+  same.node()->note = x.node()->note;  // a name changes nothing: who made what is not finite,
+  same.node()->id = x.node()->id;      // and what tapes know of it
   set_label(same, std::move(label));
   return same;
 }
@@ -43,7 +45,7 @@ Blame blame(const Tensor& x, std::source_location where) {
   if (const std::int64_t e = x.defined() ? next_nonfinite(x, 0) : -1; e >= 0)
     return blame(x, unravel(e, x.shape()), where);
   raise_at<ArgumentError>(where, "WP-ARG-001", "blame", "every element of the tensor is finite.",
-                          "Name the element that is wrong: blame(x, {i, j}).");
+                          "Name the element that is wrong: blame(x, element).");
 }
 
 Blame blame(const Tensor& x, const Dims& element, std::source_location where) {

@@ -54,8 +54,8 @@ std::string Blame::text() const {
   for (const std::string& s : stations(*this)) out += (out.empty() ? "" : " ← ") + s;
   if (source == Source::op && !chain.empty()) {
     const BlameLink& l = chain.back();
-    out += say("\n  Source: ", l.op, brackets(l.element), value.empty() ? "" : say(" made ", value), " of ");
-    for (std::size_t i = 0; i < operands.size(); ++i) out += (i ? ", " : "") + operands[i];
+    out += say("\n  Source: ", l.op, brackets(l.element), value.empty() ? "" : say(" made ", value));
+    for (std::size_t i = 0; i < operands.size(); ++i) out += (i ? ", " : " of ") + operands[i];
     if (const std::string at = where(l); !at.empty()) out += ", " + at;
   } else {
     out += "\n  Source: " + entrance(*this);

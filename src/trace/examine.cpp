@@ -75,6 +75,10 @@ std::string about_memory(const Flight& f) {
              " live).");
 }
 
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
 std::string about_signal(const Examined& p) {
   const CrashFact& c = *p.flight.crash;
   std::string function;
@@ -86,8 +90,7 @@ std::string about_signal(const Examined& p) {
   if (is_stack_overflow(c))
     return say("The stack overflowed", function.empty() ? "" : say(" in ", function),
                ": look for recursion without end.");
-  if (!p.flight.last_words.empty())
-    return say("The exception that nobody caught: ", p.flight.last_words.substr(0, p.flight.last_words.find('\n')));
+  if (!p.flight.last_words.empty()) return say("The exception that nobody caught: ", first_line(p.flight.last_words));
   if (p.in_flight)
     for (std::size_t i = 0; i < p.in_flight->in.size(); ++i)
       if (p.in_flight->in[i].flags & Fact::borrowed)
@@ -99,6 +102,8 @@ std::string about_signal(const Examined& p) {
 
 std::string first_look(const Examined& p) {
   const Flight& f = p.flight;
+  if (!f.last_words.empty() && f.end != End::none)
+    return say("The exception that ended it: ", first_line(f.last_words));
   if (f.memory.refused.bytes > 0 && (p.verdict.fate == Fate::signal || p.verdict.fate == Fate::killed))
     return say("Memory: ", bytes_text(static_cast<double>(f.memory.refused.bytes)), " were refused to ",
                f.memory.refused.op.empty() ? "a call" : f.memory.refused.op,

@@ -40,6 +40,7 @@ struct Live {                                    // each word is one store; ther
   std::uint64_t taken, taken_names, taken_line;  // the last new block of 1 MiB or more: bytes, Names, line
   std::uint64_t refused, refused_left, refused_ticks, refused_names, refused_line;  // the last refusal
   std::uint64_t messages, sent, flops;  // of a rank of an MPI program: messages sent, their bytes, operations
+  std::uint64_t mapped;                 // the address of the file in the process; exec() takes it away
 };
 inline constexpr std::size_t kLiveOffset = 2048, kPageBytes = 4096;
 static_assert(sizeof(Header) <= kLiveOffset && kLiveOffset + sizeof(Live) <= kPageBytes);

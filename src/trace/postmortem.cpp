@@ -163,6 +163,7 @@ void add_charts(const Examined& p, std::vector<plot::Section>& to) {
 }
 
 bool ended_well(const Examined& e) noexcept {
+  if (!e.flight.last_words.empty() && e.flight.end != End::none) return false;
   return e.verdict.fate == Fate::running || e.verdict.fate == Fate::exited || e.verdict.fate == Fate::stopped;
 }
 

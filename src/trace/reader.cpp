@@ -165,7 +165,8 @@ void Parser::read_live() {
   m.taken = event(l.taken, l.taken_names, l.taken_line);
   m.refused = event(l.refused, l.refused_names, l.refused_line);
   m.refused_left = bytes(l.refused_left);
-  if (l.strings_lost) miss(say(l.strings_lost, " names had no room and are shown as '?'."));
+  if (l.strings_lost)
+    miss(say(l.strings_lost <= l.head ? say(l.strings_lost) : "Some", " names had no room and are shown as '?'."));
 }
 
 TensorFact Parser::tensor_of(const Fact& f) const {

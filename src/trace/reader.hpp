@@ -104,7 +104,7 @@ struct Flight {
   MemoryFact memory;
   TrafficFact traffic;
   std::optional<CrashFact> crash;
-  std::string last_words;  // of std::terminate
+  std::string last_words;  // of the exception that ended it
   std::uint64_t torn = 0;  // records that were being written, or are damaged
   std::vector<std::string> missing;
 
@@ -127,6 +127,7 @@ struct Surroundings {  // of the machine that reads
   bool alive = false;  // the process runs
   bool same_boot = false;
   std::uint64_t oom_kills = ~std::uint64_t{0};
+  bool replaced = false;  // the process runs another program now
 };
 Surroundings look_around(const Flight& f);
 Verdict judge(const Flight& f, const Surroundings& here);

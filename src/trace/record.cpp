@@ -48,7 +48,8 @@ std::string resolved(std::string path) {
 // A job that died and was started again must not overwrite what tells why: the last one of that kind stays as
 // run.1.wpr.
 void keep_the_dead(const std::string& path) noexcept try {
-  if (writer_of(path) == Writer::died) std::rename(path.c_str(), numbered(path, 1).c_str());
+  if (const Writer w = writer_of(path); w == Writer::died || w == Writer::replaced)
+    std::rename(path.c_str(), numbered(path, 1).c_str());
 } catch (const std::bad_alloc&) {
 }
 

@@ -137,6 +137,8 @@ void look_at_memory(Recording& r, std::uint64_t now) noexcept;
 // ------------------------------------------------------------------------------------------
 void catch_signals() noexcept;
 void release_signals() noexcept;
+// The words of an exception that ends what is recorded.
+void last_words(std::string_view words) noexcept;
 // A stack for handlers on this thread, unless it has one; the returned block is given back to drop_stack.
 void* take_stack() noexcept;
 void drop_stack(void* stack) noexcept;

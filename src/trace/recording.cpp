@@ -113,6 +113,7 @@ void Recording::reserve() {
   close(fd);
   madvise(base, bytes_, MADV_DONTFORK);  // a child has no way to write here
   base_ = static_cast<char*>(base);
+  reinterpret_cast<Live*>(base_ + kLiveOffset)->mapped = reinterpret_cast<std::uintptr_t>(base_);
   if (madvise(base, bytes_, MADV_POPULATE_WRITE) != 0)  // since Linux 5.14
     for (std::uint64_t at = 0; at < bytes_; at += kPageBytes) static_cast<volatile char*>(base_)[at] = 0;
 }
@@ -176,12 +177,27 @@ ThreadRow* Recording::enter_thread(std::uint16_t& number) noexcept {
   return found;
 }
 
-// Threads that are still inside a call write into nothing: anonymous memory takes the file's place.
+// Anonymous memory takes the file's place.
+void Recording::unfile() noexcept {
+  mmap(base_, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+// Threads that are still inside a call write into nothing.
 void Recording::finish(End how) noexcept {
   set(live->end_ticks, simd::ticks());
   set(live->end, static_cast<std::uint64_t>(how));
-  if (how == End::exited) return;
-  mmap(base_, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  if (how != End::exited) unfile();
+}
+
+bool Recording::lose_file(const void* fault) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(fault), base = reinterpret_cast<std::uintptr_t>(base_);
+  if (at < base || at - base >= bytes_) return false;
+  constexpr std::string_view before = "wellposed: '",
+                             after = "' was cut, or its disk failed: nothing more is recorded.\n";
+  for (const std::string_view words : {before, std::string_view(path), after})
+    if (write(STDERR_FILENO, words.data(), words.size()) < 0) break;
+  unfile();
+  return true;
 }
 
 }  // namespace wp::trace

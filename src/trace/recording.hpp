@@ -77,9 +77,13 @@ class Recording {
   ThreadRow* enter_thread(std::uint16_t& number) noexcept;
   // Says how it ended and lets go of the file. What is written later goes nowhere.
   void finish(End how) noexcept;
+  // A fault at this address. If it is in the mapping (somebody cut the file, its disk failed) memory takes the file's
+  // place; false: it is elsewhere. Safe in signal handlers.
+  bool lose_file(const void* fault) noexcept;
 
  private:
   void reserve();
+  void unfile() noexcept;
   std::uint16_t append(std::string_view text) noexcept;
   void share() noexcept;
 
@@ -99,9 +103,9 @@ std::uint64_t born(std::uint64_t pid) noexcept;
 // Of /proc/vmstat: how often the kernel ended a process for want of memory; ~0 if it does not say.
 std::uint64_t oom_kills() noexcept;
 std::string boot_id();
-// Who wrote a recording: a process of this machine that lives, one that died without closing it, or nobody that
-// matters (it was closed, or is no recording).
-enum class Writer : std::uint8_t { none, alive, died };
+// Who wrote a recording: a process of this machine that lives, one that lives as another program (exec), one that
+// died without closing it, or nobody that matters (it was closed, or is no recording).
+enum class Writer : std::uint8_t { none, alive, replaced, died };
 Writer writer_of(const std::string& path) noexcept;
 
 }  // namespace wp::trace

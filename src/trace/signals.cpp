@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 
@@ -149,6 +150,11 @@ bool take_turn(pid_t me) noexcept {
 void on_signal(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   const pid_t me = thread_id();
+  if (Recording* const r = current.load(std::memory_order_acquire);
+      signal == SIGBUS && info->si_code > 0 && r && r->lose_file(info->si_addr)) {
+    errno = saved;
+    return;
+  }
   if (guarded.load() && writer.load() == me) siglongjmp(way_out, 1);
   Recording* const r = current.load(std::memory_order_acquire);
   if (r && take_turn(me)) {
@@ -164,26 +170,30 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 [[noreturn]] void on_terminate() {
-  if (Recording* const r = current.load(std::memory_order_acquire)) {
-    const char* words = "std::terminate without an exception";
-    if (const std::exception_ptr e = std::current_exception()) {
-      try {
-        std::rethrow_exception(e);
-      } catch (const std::exception& error) {
-        words = error.what();
-      } catch (...) {
-        words = "an exception that is no std::exception";
-      }
-      std::size_t n = 0;
-      for (; n < kWords && words[n]; ++n) r->crash->words[n] = words[n];
-      set(r->crash->word_bytes, n);
+  if (const std::exception_ptr e = std::current_exception()) {
+    try {
+      std::rethrow_exception(e);
+    } catch (const std::exception& error) {
+      last_words(error.what());
+    } catch (...) {
+      last_words("an exception that is no std::exception");
     }
+  } else {
+    last_words("std::terminate without an exception");
   }
   if (terminate_before) terminate_before();
   std::abort();
 }
 
 }  // namespace
+
+void last_words(std::string_view words) noexcept {
+  Recording* const r = current.load(std::memory_order_acquire);
+  if (!r) return;
+  const std::size_t n = std::min<std::size_t>(words.size(), kWords);
+  for (std::size_t i = 0; i < n; ++i) r->crash->words[i] = words[i];
+  set(r->crash->word_bytes, n);
+}
 
 void catch_signals() noexcept {
   if (installed) return;

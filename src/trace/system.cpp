@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 
 #include "trace/recording.hpp"
@@ -67,6 +68,19 @@ std::optional<FirstPage> first_page(const std::string& path) noexcept {
   return p;
 }
 
+// Whether a mapping that is shared begins there; true where that may not be looked at. Who called exec() has none.
+bool has_mapped(std::uint64_t pid, std::uint64_t address) {
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  if (address == 0 || !maps || maps.peek() == std::ifstream::traits_type::eof()) return true;
+  char start[32];
+  std::snprintf(start, sizeof start, "%llx-", static_cast<unsigned long long>(address));
+  for (std::string line; std::getline(maps, line);) {  // "START-END rw-s OFFSET …"
+    const std::size_t access = line.find(' ') + 1;
+    if (line.starts_with(start)) return line.size() > access + 3 && line[access + 3] == 's';
+  }
+  return false;
+}
+
 }  // namespace
 
 Writer writer_of(const std::string& path) noexcept try {
@@ -75,8 +89,8 @@ Writer writer_of(const std::string& path) noexcept try {
   const Header& h = p->header;
   const bool lives =
       h.born != 0 && std::string(h.boot, strnlen(h.boot, sizeof h.boot)) == boot_id() && born(h.pid) == h.born;
-  return lives ? Writer::alive : Writer::died;
-} catch (const std::bad_alloc&) {
+  return !lives ? Writer::died : has_mapped(h.pid, p->live.mapped) ? Writer::alive : Writer::replaced;
+} catch (const std::exception&) {
   return Writer::none;
 }
 

@@ -47,17 +47,21 @@ bool is_stack_overflow(const CrashFact& c) noexcept {
 }
 
 Surroundings look_around(const Flight& f) {
-  return {writer_of(f.path) == Writer::alive, !f.boot.empty() && f.boot == boot_id(), oom_kills()};
+  const Writer writer = writer_of(f.path);
+  return {writer == Writer::alive, !f.boot.empty() && f.boot == boot_id(), oom_kills(), writer == Writer::replaced};
 }
 
 Verdict judge(const Flight& f, const Surroundings& here) {
-  if (f.crash && f.end == End::none && !here.alive)
+  if (f.crash && f.end == End::none && !here.alive && !here.replaced)
     return {Fate::signal, say("died of ", signal_name(f.crash->signal), fault_words(*f.crash)), f.last_words};
   const std::string survived =
       f.crash ? say("it went on after ", signal_name(f.crash->signal), fault_words(*f.crash)) : "";
-  if (f.end == End::exited) return {Fate::exited, "ended by itself", survived};
-  if (f.end == End::stopped) return {Fate::stopped, "the program closed the recording", survived};
+  const std::string_view by = f.last_words.empty() ? "" : ", by an exception";
+  const std::string& evidence = f.last_words.empty() ? survived : f.last_words;
+  if (f.end == End::exited) return {Fate::exited, say("ended by itself", by), evidence};
+  if (f.end == End::stopped) return {Fate::stopped, say("the program closed the recording", by), evidence};
   if (here.alive) return {Fate::running, "is still running", survived};
+  if (here.replaced) return {Fate::exited, "became another program (exec)", survived};
   if (!f.boot.empty() && !here.same_boot)
     return {Fate::unknown, say("unknown", f.host.empty() ? "" : say(", on ", f.host)),
             "it left no end mark, and this machine is another, or has been restarted since: look there"};

@@ -53,6 +53,19 @@ void say_changed(const Kept& k, std::size_t input, std::string_view shown, Blame
   miss(b, say(k.changed_words(input), ": ", shown));
 }
 
+// A bool or an integer that rests on a made value: a comparison, where NaN was found.
+bool is_marked(const Tensor& t, std::int64_t element) {
+  const Note* const note = is_floating(t.dtype()) ? nullptr : t.node()->note.get();
+  return note && note->of(element, false);
+}
+
+// What was found further back, at the end of the way that led there.
+Blame joined(const Blame& way, Blame rest) {
+  rest.chain.insert(rest.chain.begin(), way.chain.begin(), way.chain.end());
+  if (rest.missing.empty()) rest.missing = way.missing;
+  return rest;
+}
+
 bool same_value(complex128 a, complex128 b) noexcept {
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
   return same(a.real(), b.real()) && same(a.imag(), b.imag());
@@ -73,6 +86,13 @@ std::optional<Walk::Made> Walk::maker(const Tensor& x, std::size_t limit) const 
   if (at == made_.end()) return std::nullopt;
   for (auto m = at->second.rbegin(); m != at->second.rend(); ++m)
     if (m->call < limit) return *m;
+  return std::nullopt;
+}
+
+std::optional<Walk::Made> Walk::maker_of_same(const Tensor& x, std::size_t limit) const {
+  for (std::size_t call = limit; call-- > 0;)
+    for (std::size_t k = 0; k < calls_[call].out.size(); ++k)
+      if (shows_the_same(calls_[call].out[k], x)) return Made{call, k};
   return std::nullopt;
 }
 
@@ -108,10 +128,10 @@ void Walk::came_in(const Tensor& x, std::int64_t element, const Seen& seen, Blam
     b.source = let_go_ == 0 || label ? Blame::Source::given : Blame::Source::unknown;
   }
   if (!window_)
-    miss(b, "No calls were kept: make a wp::Trace before them to see the whole way.");
+    miss(b, "No calls were kept: make a Trace before them to see the whole way.");
   else if (let_go_ > 0 && b.source != Blame::Source::data && !label)
     miss(b, say("The window has let go of ", let_go_,
-                " calls; keep more with Trace({.calls = …, .bytes = …, .steps = …})."));
+                " calls; keep more with the options calls, bytes and steps of Trace."));
 }
 
 const Call& Walk::recalled(std::size_t call) {
@@ -129,6 +149,13 @@ void Walk::made_here(const Made& m, std::int64_t element, Blame& b) {
   rest_on(m, element, b);
 }
 
+Walk::Operand Walk::Operands::cause(bool nan) const noexcept {
+  return nan || infs.element < 0 ? nans : infs;
+}
+Walk::Operand Walk::Operands::cause_of_answer() const noexcept {
+  return nans.element >= 0 ? nans : marked.element >= 0 ? marked : largest;
+}
+
 Walk::Operands Walk::operands(const Call& c, std::size_t output, std::int64_t element) {
   Operands all;
   double most = -1;
@@ -139,7 +166,10 @@ Walk::Operands Walk::operands(const Call& c, std::size_t output, std::int64_t el
       all.nans = {i, e};
     else if (all.infs.element < 0 && nonfinite_at(operand, e))
       all.infs = {i, e};
-    if (const double v = std::abs(value_at(operand, e)); v > most) {
+    else if (all.marked.element < 0 && is_marked(operand, e))
+      all.marked = {i, e};
+    // A number in the program's text explains less than what came in.
+    if (const double v = operand.node()->weak ? -0.5 : std::abs(value_at(operand, e)); v > most) {
       most = v;
       all.largest = {i, e};
     }
@@ -153,6 +183,7 @@ Blame Walk::back(const Tensor& x, std::int64_t element, Seen seen, std::size_t l
   for (;;) {
     const std::optional<Made> m = maker(*at, limit);
     if (!m) {
+      if (std::optional<Blame> before = before_label(*at, element, seen, limit)) return joined(b, std::move(*before));
       came_in(*at, element, seen, b);
       return b;
     }
@@ -173,16 +204,18 @@ Blame Walk::back(const Tensor& x, std::int64_t element, Seen seen, std::size_t l
     }
     for (std::size_t i = 0; i < k.in.size(); ++i)
       if (k.changed(i)) say_changed(k, i, "what it holds now is shown.", b);
-    const Operand next = !bad ? from.largest : nan ? from.nans : from.infs.element >= 0 ? from.infs : from.nans;
+    const Operand next = bad                                    ? from.cause(nan)
+                         : is_marked(k.out[m->output], element) ? from.cause_of_answer()
+                                                                : from.largest;
     if (bad && next.element < 0 && nan && from.infs.element >= 0) {
       // Inf − Inf: the source is the call that made the Inf, unless it was given.
       const Operand inf = from.infs;
       Blame of_inf = back(k.in[inf.input], inf.element, {&k.read(inf.input), inf.element}, limit);
-      if (of_inf.source == Blame::Source::op) {
-        of_inf.chain.insert(of_inf.chain.begin(), b.chain.begin(), b.chain.end());
-        if (of_inf.missing.empty()) of_inf.missing = b.missing;
-        return of_inf;
-      }
+      if (of_inf.source == Blame::Source::op) return joined(b, std::move(of_inf));
+    }
+    if (const std::optional<Made> inside = bad && next.element < 0 ? maker_of_same(*at, limit) : std::nullopt) {
+      at = &calls_[inside->call].out[inside->output];  // a call that this one made gave it
+      continue;
     }
     if (next.element < 0) {
       if (bad)
@@ -195,6 +228,21 @@ Blame Walk::back(const Tensor& x, std::int64_t element, Seen seen, std::size_t l
     element = next.element;
     seen = {&k.read(next.input), element};
   }
+}
+
+std::optional<Blame> Walk::before_label(const Tensor& x, std::int64_t element, Seen seen, std::size_t limit) {
+  const std::shared_ptr<const Label> label = label_of(x);
+  const std::optional<Made> m = label ? maker_of_same(x, limit) : std::nullopt;
+  if (!m) return std::nullopt;
+  Blame b = back(calls_[m->call].out[m->output], element, seen, limit);
+  // The number of a row tells more than that a tensor without a name came in.
+  const bool came_in = b.source == Blame::Source::given && label->rows.empty();
+  if (b.source != Blame::Source::op && b.name.empty() && !came_in) return std::nullopt;
+  if (b.source == Blame::Source::op && b.rows.empty() && !label->rows.empty()) {
+    b.rows = {label->rows[static_cast<std::size_t>(unravel(element, x.shape())[0])]};
+    b.rows_name = label->name;
+  }
+  return b;
 }
 
 void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) {
@@ -216,13 +264,16 @@ void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) {
   while (!open.empty()) {
     const At at = open.back();
     open.pop_back();
-    if (const std::shared_ptr<const Label> label = label_of(*at.tensor); label && !label->rows.empty()) {
+    const std::shared_ptr<const Label> label = label_of(*at.tensor);
+    if (label && !label->rows.empty()) {
       b.rows_name = label->name;
       const std::int64_t each = std::max<std::int64_t>(at.tensor->size() / at.tensor->shape()[0], 1);
       rows.insert(label->rows[static_cast<std::size_t>(at.element / each)]);
       if (rows.size() > kFewRows) return;
     } else if (const std::optional<Made> m = maker(*at.tensor, at.limit)) {
       open_operands(*m, at.element);
+    } else if (const std::optional<Made> before = label ? maker_of_same(*at.tensor, at.limit) : std::nullopt) {
+      open_operands(*before, at.element);
     }
     if (seen.size() >= kLooked) return;
   }

@@ -48,7 +48,7 @@ const std::unordered_map<std::string_view, One>& functions() {
       {"sigmoid", [](Quad x) { return 1 / (1 + expq(-x)); }},
       {"silu", [](Quad x) { return x / (1 + expq(-x)); }},
       {"softplus", [](Quad x) { return x > 0 ? x + log1pq(expq(-x)) : log1pq(expq(x)); }},
-      {"relu", [](Quad x) { return x > 0 ? x : Quad(0); }},
+      {"relu", [](Quad x) { return x > 0 || isnanq(x) ? x : Quad(0); }},
   };
   return all;
 }
@@ -58,8 +58,9 @@ const std::unordered_map<std::string_view, Two>& arithmetic() {
       {"subtract", [](Quad a, Quad b) { return a - b; }},
       {"multiply", [](Quad a, Quad b) { return a * b; }},
       {"divide", [](Quad a, Quad b) { return a / b; }},
-      {"maximum", [](Quad a, Quad b) { return a > b ? a : b; }},
-      {"minimum", [](Quad a, Quad b) { return a < b ? a : b; }},
+      {"maximum", [](Quad a, Quad b) { return a > b || isnanq(a) ? a : b; }},
+      {"minimum", [](Quad a, Quad b) { return a < b || isnanq(a) ? a : b; }},
+      {"logaddexp", [](Quad a, Quad b) { return a == b ? a + logq(2) : fmaxq(a, b) + log1pq(expq(-fabsq(a - b))); }},
       {"hypot", hypotq},
       {"atan2", atan2q},
       {"pow", powq},
@@ -67,81 +68,18 @@ const std::unordered_map<std::string_view, Two>& arithmetic() {
   return all;
 }
 
-// s + e = a·b and a + b, exactly (Dekker 1971; Knuth 1969).
-struct Sum {
-  double s = 0, e = 0;
-  void add(double v) noexcept {
-    const double t = s + v, z = t - s;
-    e += (s - (t - z)) + (v - z);
-    s = t;
-  }
-  void add_product(double a, double b) noexcept {
-    const double p = a * b;
-    e += std::fma(a, b, -p);
-    add(p);
-  }
-  Quad value() const noexcept { return static_cast<Quad>(s) + e; }
-};
-
-// Products of matrices [.., m, k]·[.., k, n]; a vector is a row on the left, a column on the right.
-Wide product(const Wide& a, const Wide& b, const Dims& shape) {
-  const bool row = a.shape.size() == 1, column = b.shape.size() == 1;
-  const std::int64_t k = a.shape.back(), m = row ? 1 : a.shape[a.shape.size() - 2], n = column ? 1 : b.shape.back();
-  const std::size_t batch = shape.size() - !row - !column;
-  // The matrix of an operand that the batch member takes: axes of length 1 are used again.
-  const auto member = [&](std::int64_t of, const Dims& its) {
-    std::int64_t at = 0, stride = 1;
-    for (std::size_t d = 0; d < batch; ++d) {
-      const std::int64_t length = shape[batch - 1 - d], here = of % length;
-      of /= length;
-      if (d + 2 >= its.size()) continue;
-      const std::int64_t own = its[its.size() - 3 - d];
-      at += own == 1 ? 0 : here * stride;
-      stride *= own;
-    }
-    return at;
-  };
-  Wide out(shape);
-  for (std::int64_t e = 0; e < out.size(); ++e) {
-    const std::int64_t of = e / (m * n), i = e / n % m, j = e % n;
-    const std::int64_t left = member(of, a.shape) * m * k + i * k, right = member(of, b.shape) * k * n + j;
-    Sum sum;
-    for (std::int64_t p = 0; p < k; ++p) {
-      const auto l = static_cast<std::size_t>(left + p), r = static_cast<std::size_t>(right + p * n);
-      sum.add_product(a.hi[l], b.hi[r]);
-      sum.e += a.hi[l] * b.lo[r] + a.lo[l] * b.hi[r];
-    }
-    out.set(e, sum.value());
-  }
-  return out;
-}
-
-// Sums of what flows into each element of the result; mean: divided by their number.
-Wide sums(const Call& c, const Wide& x, bool mean) {
-  Wide out(c.out[0].shape());
-  for (std::int64_t e = 0; e < out.size(); ++e) {
-    Quad s = 0;
-    std::int64_t n = 0;
-    c.op.flow({c, 0, e, 0}, [&](std::int64_t from) {
-      s += x.at(from);
-      ++n;
-    });
-    out.set(e, mean ? s / static_cast<Quad>(n) : s);
-  }
-  return out;
-}
-
+// Of carriers that were equal (a maximum twice) the first.
 std::optional<Wide> moved(const Call& c, const std::vector<const Wide*>& in) {
+  const Flow flow = c.op.carriers ? c.op.carriers : c.op.flow;
   Wide out(c.out[0].shape());
   for (std::int64_t e = 0; e < out.size(); ++e) {
     int found = 0;
     for (std::size_t i = 0; i < in.size(); ++i)
       if (in[i])
-        (c.op.carriers ? c.op.carriers : c.op.flow)({c, 0, e, i}, [&](std::int64_t from) {
-          out.set(e, in[i]->at(from));
-          ++found;
+        flow({c, 0, e, i}, [&](std::int64_t from) {
+          if (found++ == 0) out.set(e, in[i]->at(from));
         });
-    if (found != 1) return std::nullopt;
+    if (found == 0 || (found > 1 && flow != carriers_equal)) return std::nullopt;
   }
   return out;
 }
@@ -169,7 +107,7 @@ Tensor Wide::rounded() const {
 std::optional<Wide> widely(const Call& c, const std::vector<const Wide*>& in) {
   const auto data = [&](std::size_t i) { return !c.op.param(i).separate; };
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (!in[i] && data(i)) return std::nullopt;
+    if (!in[i] && c.in[i].defined() && data(i)) return std::nullopt;
   const std::string_view name = c.op.ns.empty() ? c.op.name : std::string_view();
   const Dims& shape = c.out[0].shape();
   if (const auto f = functions().find(name); f != functions().end() && in.size() == 1) {
@@ -187,11 +125,9 @@ std::optional<Wide> widely(const Call& c, const std::vector<const Wide*>& in) {
     }
     return out;
   }
-  if (name == "sum" || name == "mean") return sums(c, *in[0], name == "mean");
-  if (name == "matmul") return product(*in[0], *in[1], shape);
   if (name == "astype" || name == "stop_gradient") return *in[0];
   if (c.op.notes == Notes::moves || name == "where") return moved(c, in);
-  return std::nullopt;
+  return in.empty() || !in[0] ? std::nullopt : wide_sum(c, in);
 }
 
 }  // namespace wp::trace

@@ -26,5 +26,7 @@ struct Wide {
 
 // The first output of the call, from these inputs; none: the op is not known in double-double. c: the call as it was.
 std::optional<Wide> widely(const Call& c, const std::vector<const Wide*>& in);
+// The same of sums, products, moments, and what is made of exponentials of a line.
+std::optional<Wide> wide_sum(const Call& c, const std::vector<const Wide*>& in);
 
 }  // namespace wp::trace

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
+#include <utility>
 
 #include "autodiff/lent.hpp"
 #include "base/text.hpp"
+#include "ops/moves.hpp"
+#include "tensor/label.hpp"
 
 namespace wp {
 namespace trace {
@@ -30,6 +34,12 @@ bool stands_for(const Call& c, const Tensor& operand) noexcept {
 }
 
 }  // namespace
+
+bool shows_the_same(const Tensor& a, const Tensor& b) noexcept {
+  const detail::Node &m = *a.node(), &n = *b.node();
+  return m.data == n.data && (m.owner ? m.owner : &m) == (n.owner ? n.owner : &n) && m.dtype == n.dtype &&
+         m.shape == n.shape && m.strides == n.strides;
+}
 
 std::vector<Kept::Lent> Kept::lent_to(const Call& c) {
   std::vector<Lent> all;
@@ -105,6 +115,43 @@ void Window::after(const Call& c) noexcept {
   } catch (const std::exception&) {  // no memory for it
     const Busy busy(busy_);
     ++let_go_;  // a call that is not kept is one that is missing
+  }
+}
+
+void Window::overwritten(const Tensor& t) noexcept {
+  try {
+    Gone gone;
+    const Busy busy(busy_);
+    keep_copy(t, gone);
+  } catch (const std::exception&) {  // no memory: then the program is told that somebody else holds it
+  }
+}
+
+// A copy takes the tensor's place in all calls, and views of the copy that of its views.
+void Window::keep_copy(const Tensor& t, Gone& to) {
+  std::unordered_map<const detail::Node*, Tensor> instead;
+  const auto replace = [&](Tensor& kept) {
+    if (!kept.defined() || (kept.node() != t.node() && kept.node()->owner != t.node())) return;
+    if (instead.empty()) {
+      const Tensor copy = instead[t.node()] = autodiff::contiguous_copy(t);
+      copy.node()->note = t.node()->note;
+      if (const std::shared_ptr<const Label> label = label_of(t)) set_label(copy, *label);
+    }
+    Tensor& other = instead[kept.node()];
+    if (!other.defined()) {
+      const auto offset = (kept.node()->data - t.node()->data) / static_cast<std::int64_t>(size_of(t.dtype()));
+      other = view_of(instead.at(t.node()), kept.shape(), kept.strides(), offset);
+      other.node()->note = kept.node()->note;
+    }
+    if (counts_) {
+      held_.add(other);
+      held_.drop(kept);
+    }
+    to.tensors.push_back(std::exchange(kept, other));
+  };
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    for (Tensor& x : calls_.at(i).in) replace(x);
+    for (Tensor& y : calls_.at(i).out) replace(y);
   }
 }
 

@@ -45,6 +45,9 @@ struct Kept {
   }
 };
 
+// Whether both show the same elements of one memory.
+bool shows_the_same(const Tensor& a, const Tensor& b) noexcept;
+
 // A kept call as the dispatch saw it, so that its flow can be asked.
 class Recalled {
  public:
@@ -83,6 +86,7 @@ class Ring {
   Kept& next();
   void push() noexcept { ++count_; }
   Kept& first() noexcept { return slots_[first_]; }
+  Kept& at(std::size_t i) noexcept { return slots_[(first_ + i) & mask_]; }
   void pop() noexcept;  // its tensors are gone already
 
  private:
@@ -94,6 +98,7 @@ class Window : public Witness {
  public:
   explicit Window(const TraceOptions& options) : options_(options) {}
   void after(const Call& c) noexcept override;
+  void overwritten(const Tensor& t) noexcept override;
 
   std::size_t size() const;
   std::size_t bytes() const;
@@ -119,6 +124,7 @@ class Window : public Witness {
   std::size_t own() const noexcept;
   void count_all(Holdings& to) const;
   void keep_within_bytes(Gone& to);
+  void keep_copy(const Tensor& t, Gone& to);
 
   TraceOptions options_;
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;

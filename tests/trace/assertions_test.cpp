@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <cmath>
 
 #include "wellposed/wellposed.hpp"
@@ -88,6 +90,29 @@ TEST(Assert, ThatTakesAnyPredicate) {
   EXPECT_THROW(wp::assert_that(
                    Tensor{2, 4}, [](const Tensor& x) { return x; }, "wrong"),
                wp::ArgumentError);
+}
+
+TEST(Assert, BlameOfTheErrorGoesBackToTheRowOfTheData) {
+  const Tensor data = wp::with_rows(Tensor{{0.25, 0.25}, {0.1, 0.4}, {0.1, 3.0}}, "data");
+  const std::vector<std::function<void()>> all = {
+      [&] { (void)wp::assert_range(data * 2.0, 0, 1); },
+      [&] {
+        (void)wp::assert_that(
+            data * 2.0, [](const Tensor& x) { return x < 5.0; }, "small");
+      },
+      [&] { (void)wp::assert_probability(wp::clip(data * 2.0, 0.0, 1.0)); },
+  };
+  for (const auto& assertion : all) {
+    const wp::Trace trace;
+    try {
+      assertion();
+      ADD_FAILURE();
+    } catch (const wp::AssertionError& e) {
+      const wp::Blame b = wp::blame(e);
+      EXPECT_EQ(b.source, wp::Blame::Source::data) << b.text();
+      EXPECT_EQ(b.row, 2) << b.text();
+    }
+  }
 }
 
 TEST(Assert, TapesSeeThrough) {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <sstream>
 
 #include "wellposed/wellposed.hpp"
@@ -183,6 +185,145 @@ TEST(BlameOf, AnIndexOutOfRangeGoesBackToTheDataItCameFrom) {
       EXPECT_EQ(b.entry, (wp::Dims{1}));
       EXPECT_EQ(b.value, "1000");
     }
+}
+
+// What an error is about goes back as far as a tensor does: also where a function refused its argument, or the checks
+// a result.
+TEST(BlameOf, AnErrorGoesBackToTheRowOfTheData) {
+  const auto data = [] { return wp::with_rows(Tensor{{2.0, 1.0}, {1.0, -3.0}}, "data"); };
+  const auto nan = [] { return wp::with_rows(Tensor{{2.0, 1.0}, {1.0, NAN}}, "data"); };
+  const std::vector<std::pair<const char*, std::function<void()>>> made = {
+      {"a result at level raise",
+       [&] {
+         const wp::checks strict(wp::CheckLevel::raise);
+         (void)wp::log(data() * 2.0);
+       }},
+      {"an argument of linear algebra", [&] { (void)wp::linalg::inv(wp::log(data() * 2.0)); }},
+      {"a cast", [&] { (void)wp::astype(wp::log(data() * 2.0), wp::i64); }},
+  };
+  const std::vector<std::pair<const char*, std::function<void()>>> given = {
+      {"an argument of linear algebra",
+       [&] {
+         (void)wp::linalg::solve(nan() * 2.0, Tensor{1.0, 2.0});
+       }},
+      {"a cast", [&] { (void)wp::astype(nan() * 2.0, wp::i32); }},
+      {"an integer division",
+       [] {
+         (void)wp::floor_divide(7, wp::with_rows(Tensor{{2, 1}, {1, 0}}, "data")[{wp::slice(0, 2)}]);
+       }},
+  };
+  for (const bool op : {true, false})
+    for (const auto& [name, run] : op ? made : given) {
+      const wp::Trace trace;
+      try {
+        run();
+        ADD_FAILURE() << name;
+      } catch (const wp::Error& e) {
+        const wp::Blame b = wp::blame(e);
+        if (op) {
+          EXPECT_EQ(b.chain.back().op, "log") << name << ": " << b.text();
+          EXPECT_EQ(b.chain.back().element, (wp::Dims{1, 1})) << name;
+          EXPECT_EQ(b.operands, std::vector<std::string>{"x[1, 1] = -6"}) << name;
+          EXPECT_EQ(b.rows, std::vector<std::int64_t>{1}) << name << ": " << b.text();
+        } else {
+          EXPECT_EQ(b.source, wp::Blame::Source::data) << name << ": " << b.text();
+          EXPECT_EQ(b.row, 1) << name;
+          EXPECT_EQ(b.entry, wp::Dims{1}) << name;
+        }
+      }
+    }
+}
+
+TEST(BlameOf, AResultThatWasRefusedIsTheOpAlsoWithoutATrace) {
+  const wp::checks strict(wp::CheckLevel::raise);
+  try {
+    (void)wp::log(Tensor{1.0, -3.0});
+    ADD_FAILURE();
+  } catch (const wp::NonFiniteError& e) {
+    const wp::Blame b = wp::blame(e);
+    EXPECT_EQ(b.source, wp::Blame::Source::op);
+    EXPECT_EQ(b.chain.back().op, "log");
+    EXPECT_EQ(b.operands, std::vector<std::string>{"x[1] = -3"});
+  }
+}
+
+// A name changes nothing: who made a value, what tapes know, what may not leave.
+TEST(BlameOf, AResultThatWasNamedOrNumberedIsTheOpThatMadeIt) {
+  const Tensor raw{{1.0, 2.0}, {0.0, 3.0}};
+  for (const wp::CheckLevel level : {wp::CheckLevel::off, wp::CheckLevel::escape})
+    for (const bool rows : {false, true}) {
+      const wp::checks checked(level);
+      const Trace trace;
+      const Tensor logs = wp::reshape(wp::log(raw), {2, 2});
+      const Tensor y = rows ? wp::with_rows(logs, "logs") : wp::named(logs, "logs");
+      const Blame b = wp::blame(wp::sum(y * 2.0));
+      EXPECT_EQ(b.source, Blame::Source::op) << b.text();
+      EXPECT_EQ(b.chain.back().op, "log");
+      EXPECT_EQ(b.operands, std::vector<std::string>{"x[1, 0] = 0"});
+      EXPECT_EQ(b.rows, rows ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>());
+      if (level == wp::CheckLevel::escape) {
+        EXPECT_THROW((void)wp::named(wp::log(Tensor(0.0)), "l").item<double>(), wp::NonFiniteError);
+      }
+    }
+  const Trace trace;
+  const Tensor bad = wp::with_rows(Tensor{{1.0}, {NAN}} * 2.0, "data");
+  EXPECT_EQ(wp::blame(wp::sum(bad)).row, 1) << "what was given before has no better name";
+  wp::GradientTape tape;
+  const Tensor x{3.0};
+  tape.watch(x);
+  const Tensor h = wp::named(x * 2.0, "h");
+  EXPECT_EQ(tape.gradient(wp::sum(h * h), x).to_vector<double>(), std::vector<double>{24.0});
+}
+
+TEST(BlameOf, WhatAFunctionInsideOfAnotherMadeIsItsOwn) {
+  const auto log_of = [](const Tensor& x) {
+    return wp::VjpResult{wp::log(x), [x](const Tensor& g) { return g / x; }};
+  };
+  for (const bool traced : {true, false}) {
+    std::optional<Trace> trace;
+    if (traced) trace.emplace();
+    const Tensor y = wp::custom_gradient(log_of, wp::with_rows(Tensor{{1.0}, {-3.0}}, "data"));
+    const Blame b = wp::blame(wp::sum(y));
+    EXPECT_EQ(b.chain.back().op, "log") << b.text();
+    EXPECT_EQ(b.operands, std::vector<std::string>{"x[1, 0] = -3"}) << b.text();
+    if (traced) {
+      EXPECT_EQ(b.rows, std::vector<std::int64_t>{1});
+    }
+  }
+}
+
+// Comparisons and searches carry the note of a made NaN; the way back goes to that NaN, not to the largest number.
+TEST(BlameOf, AnAnswerGoesBackToTheNanItRestsOn) {
+  const std::vector<std::pair<const char*, std::function<void(const Tensor&)>>> all = {
+      {"bool", [](const Tensor& r) { (void)static_cast<bool>(r[1] > 1e-8); }},
+      {"all", [](const Tensor& r) { (void)wp::all(r < 1e9).item<bool>(); }},
+      {"argmax", [](const Tensor& r) { (void)wp::argmax(r).item<std::int64_t>(); }},
+  };
+  for (const auto& [name, ask] : all) {
+    const Trace trace;
+    const Tensor r = wp::log(wp::with_rows(Tensor{50.0, -1.0, 3.0}, "data"));
+    try {
+      ask(r);
+      ADD_FAILURE() << name;
+    } catch (const wp::NonFiniteError& e) {
+      const Blame b = wp::blame(e);
+      EXPECT_EQ(b.source, Blame::Source::op) << name << ": " << b.text();
+      EXPECT_EQ(b.chain.back().op, "log") << name << ": " << b.text();
+      EXPECT_EQ(b.operands, std::vector<std::string>{"x[1] = -1"}) << name;
+      EXPECT_EQ(b.rows, std::vector<std::int64_t>{1}) << name;
+    }
+  }
+}
+
+TEST(Rows, KeepTheirNumbersInOtherDtypesAndBetweenBounds) {
+  const Tensor data = wp::with_rows(Tensor{{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}, "data")[{wp::slice(1, 3)}];
+  const std::vector<std::int64_t> rows{1, 2};
+  EXPECT_EQ(wp::rows_of(wp::astype(data, wp::f32)), rows);
+  EXPECT_EQ(wp::rows_of(wp::astype(data, wp::f64, {.copy = true})), rows);
+  EXPECT_EQ(wp::rows_of(wp::clip(data, 0.0, 5.0)), rows);
+  EXPECT_EQ(wp::rows_of(wp::minimum(data, 5.0)), rows);
+  EXPECT_EQ(wp::rows_of(wp::maximum(data, data)), rows);
+  EXPECT_TRUE(wp::rows_of(wp::maximum(data, wp::with_rows(Tensor{{1.0, 2.0}, {3.0, 4.0}}, "data"))).empty());
 }
 
 TEST(BlameOf, AFinitePlaceFollowsTheLargestOperand) {

@@ -210,6 +210,25 @@ TEST_F(Deaths, SeeValuesGrowInAScope) {
   EXPECT_GT(p.trends[0].last, 1e6 * p.trends[0].first);
 }
 
+TEST_F(Deaths, AreNotBroughtAboutByCuttingTheRecording) {
+  const Worker worker(path("run.wpr"), "cut");
+  EXPECT_EQ(worker.wait(), 0) << "the program goes on";
+  EXPECT_EQ(worker.said(), "the same");
+}
+
+TEST_F(Deaths, AreNotSeenInAProcessThatBecameAnotherProgramAndNeitherIsLife) {
+  const Worker worker(path("run.wpr"), "exec");
+  worker.wait_until_ready();
+  const Examined p = examine_file(path("run.wpr"));
+  EXPECT_EQ(p.verdict.fate, Fate::exited);
+  EXPECT_EQ(p.verdict.words, "became another program (exec)");
+  (void)Worker(path("run.wpr"), "clean").wait();
+  worker.kill();
+  worker.wait();
+  EXPECT_EQ(examine_file(path("run.1.wpr")).flight.pid, static_cast<std::uint64_t>(worker.pid())) << "it is kept";
+  EXPECT_EQ(examine_file(path("run.wpr")).verdict.fate, Fate::stopped);
+}
+
 TEST_F(Deaths, BeginWithTheFirstOpWhereTheEnvironmentAsksForThem) {
   const Worker worker("-", "clean", path("run-%p.wpr"));
   EXPECT_EQ(worker.wait(), 0);

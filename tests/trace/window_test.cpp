@@ -1,7 +1,9 @@
 // What a window keeps, and what it costs.
 #include <gtest/gtest.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <atomic>
 #include <cmath>
@@ -98,6 +100,27 @@ TEST(Window, SaysWhatItHoldsAfterItWasCleared) {
   trace.clear();
   EXPECT_EQ(trace.bytes(), 0U);
   EXPECT_EQ(trace.calls(), 0U);
+}
+
+// What a program may do without a trace it may do with one: results go again and again into memory that it gives.
+TEST(Window, LetsMemoryOfTheCallerBeUsedAgainAndKeepsWhatWasThere) {
+  const Trace trace;
+  Tensor out = wp::empty({2, 2});
+  std::vector<Tensor> sums;
+  for (const double diagonal : {2.0, 0.5, 4.0}) {
+    (void)wp::linalg::inv(Tensor{{diagonal, 0.0}, {0.0, 1.0}}, {.out = &out});
+    sums.push_back(wp::sum(out[{0}]));
+  }
+  EXPECT_EQ(out.to_vector<double>(), (std::vector<double>{0.25, 0, 0, 1})) << "the last";
+  for (const auto& [k, value] : {std::pair(0U, "0.5"), {1U, "2"}, {2U, "0.25"}}) {
+    const Blame b = wp::blame(sums[k], wp::Dims());
+    const auto made = std::find_if(b.chain.begin(), b.chain.end(), [](const auto& l) { return l.op == "inv"; });
+    ASSERT_NE(made, b.chain.end()) << b.text();
+    EXPECT_EQ(made->value, value) << b.text();
+  }
+  const Tensor other = out;
+  EXPECT_THROW((void)wp::linalg::inv(Tensor{{1.0, 0.0}, {0.0, 1.0}}, {.out = &out}), wp::ArgumentError)
+      << "somebody else sees it";
 }
 
 TEST(Window, KeepsTheLastSteps) {

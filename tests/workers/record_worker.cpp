@@ -4,6 +4,7 @@
 //   hungry
 //   segv on a second thread, overflow on a second thread
 //   segv:siginfo, segv:plain, sent fpe:ignored: with a handler of the program's own, installed before the recording
+//   cut: its own recording is cut meanwhile; exec: becomes another program, which says "ready"
 //   segv twice:jumps: the handler jumps out of the first one; the second end is abort()
 #include <fcntl.h>
 #include <setjmp.h>
@@ -173,6 +174,17 @@ int run(const std::string& mode) {
       w = w * 3.0;
     }
     std::raise(SIGKILL);
+  }
+  if (mode == "cut") {
+    if (truncate(wp::recording().c_str(), 0) != 0) return 1;
+    model.steps(5);
+    Model again;
+    again.steps(5);
+    again.steps(5);
+    (void)!write(1, model.p[0].to_vector<double>() == again.p[0].to_vector<double>() ? "the same" : "another", 8);
+  }
+  if (mode == "exec") {
+    execlp("sh", "sh", "-c", "echo ready; exec sleep 60", nullptr);
   }
   if (mode == "throw") {
     try {

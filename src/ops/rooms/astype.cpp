@@ -45,9 +45,12 @@ void infer(Call& c) {
     message += say("\n  Source: ", o->finding.op, ": ", o->finding.message);
     if (o->finding.place.known()) message += say(" (", o->finding.place.text(), ")");
   }
-  refuse<DomainError>("WP-DOM-003", std::move(message),
-                      is_floating(x.dtype()) ? "Mask or clip x first: astype(where(isfinite(x), x, 0), dtype)."
-                                             : "Use a wider dtype, or clip x first.");
+  Finding f = misuse("WP-DOM-003", {}, std::move(message),
+                     is_floating(x.dtype()) ? "Mask or clip x first: astype(where(isfinite(x), x, 0), dtype)."
+                                            : "Use a wider dtype, or clip x first.");
+  f.element = unravel(first, x.shape());
+  f.count = count;
+  throw DomainError(std::move(f), std::make_shared<const Subject>(Subject{x, first}));
 }
 
 void forward(Call& c) {

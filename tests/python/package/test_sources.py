@@ -78,6 +78,20 @@ def test_bisect_finds_the_smallest_failing_set():
     data = wp.asarray(np.arange(20.0))
     found = wp.bisect(data, lambda part: 7.0 in part.tolist() and 13.0 in part.tolist())
     assert found.rows == [7, 13] and found.minimal and found.data.tolist() == [7.0, 13.0]
+    assert wp.bisect(data, lambda part: wp.any(part == 7.0)).rows == [7]
+    assert wp.bisect(data, lambda part: np.any(np.asarray(part) == 3.0)).rows == [3]
+    with pytest.raises(TypeError, match="must return True or False; it returned None"):
+        wp.bisect(data, lambda part: None)
+
+
+def test_a_name_changes_nothing_but_the_name():
+    with wp.GradientTape() as tape:
+        x = wp.asarray([3.0])
+        tape.watch(x)
+        y = wp.sum(wp.square(wp.named(x * 2.0, "h"))) + wp.sum(wp.with_rows(x * 5.0, "rows"))
+    assert tape.gradient(y, x).tolist() == [29.0]
+    with pytest.raises(wp.NonFiniteError, match="log"):
+        float(wp.named(wp.log(wp.asarray(0.0)), "h"))
 
 
 def test_trends_warn_before_overflow():
@@ -159,3 +173,42 @@ def test_a_recording_is_read_back(tmp_path):
     assert json.loads(report.json())["schema_version"] == 1
     with pytest.raises(OSError):
         wp.postmortem(str(tmp_path / "none.wpr"))
+    wp.postmortem(tmp_path / "run.wpr").html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text().startswith("<!")
+
+
+@pytest.mark.parametrize("how, words", [("with wp.record(path):\n    wp.exp(wp.asarray(['a']))", "closed the recording, by an exception"),
+                                        ("r = wp.record(path).start()\nwp.exp(wp.ones(3)); 1 / 0", "by an exception"),
+                                        ("wp.exp(wp.ones(3)); 1 / 0", "ended by itself, by an exception")])
+def test_an_exception_that_nobody_caught_is_told(tmp_path, how, words):
+    path = tmp_path / "run.wpr"
+    own = {} if "record" in how else {"WELLPOSED_RECORD": str(path)}
+    done = subprocess.run([sys.executable, "-c", f"import wellposed as wp\npath = {str(path)!r}\n{how}"], env={**os.environ, **own},
+                          capture_output=True, text=True)
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1 and "Error" in last
+    report = wp.postmortem(path)
+    assert not report.fine() and words in report.text() and last.split(":")[0].split(".")[-1] in report.text()
+    with wp.record(path):
+        with pytest.raises(ValueError):
+            wp.reshape(wp.ones(3), (2,))
+    assert wp.postmortem(path).fine()  # one that is caught inside is no end
+    quiet = subprocess.run([sys.executable, "-c", f"import sys, wellposed as wp\nwith wp.record({str(path)!r}):\n    wp.exp(wp.ones(3)); sys.exit(0)"])
+    assert quiet.returncode == 0 and wp.postmortem(path).fine()
+
+
+def test_a_window_that_is_too_short_is_widened_as_it_says(tmp_path):
+    def blamed(**options):
+        with wp.Trace(**options):
+            x = wp.asarray([1.0, np.nan])
+            for step in range(6):
+                wp.set_step(step)
+                x = x * 1.0
+            wp.set_step(-1)
+            return wp.blame(x)
+    short = blamed()
+    assert short.source == "unknown" and all(f" {word}" in short.missing for word in ("calls", "bytes", "steps"))
+    wide = blamed(steps=10)
+    assert wide.source == "given" and len(wide.chain) == 6 and wide.missing == ""
+    wide.html(tmp_path / "blame.html")
+    assert (tmp_path / "blame.html").exists()
