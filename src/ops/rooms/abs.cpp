@@ -3,6 +3,7 @@
 #include "ops/arithmetic.hpp"
 #include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/kinks.hpp"
 #include "simd/math.hpp"
 #include "wellposed/ops.hpp"
 
@@ -63,7 +64,9 @@ struct Back {
 constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 Tensors vjp(const Backward& b) {
   const Tensor at_once = vjp_fused(b, fused);
-  return {at_once.defined() ? at_once : multiply(b.g(), sign(b.in[0]))};
+  if (at_once.defined()) return {at_once};
+  const Tensor& x = b.in[0];
+  return {slope_times(b, x, sign(x), equal(x, 0), b.g(), !is_complex(x.dtype()))};
 }
 Tensors jvp(const Forward& f) {
   return {real(multiply(conj_of(sign(f.in[0])), f.tangents[0]))};
