@@ -126,20 +126,29 @@ std::vector<Tensor> terms_of(const std::vector<Tensor>& n, const std::vector<Ten
   return a;
 }
 
-void refuse_free_columns(const Tensor& q, const std::vector<Tensor>& n, const std::vector<Tensor>& x) {
+// `size`: of what n is computed from. Where that vanishes but for rounding, rounding is measured.
+void refuse_free_columns(const Backward& b, const Tensor& size, const std::vector<Tensor>& n,
+                         const std::vector<Tensor>& x) {
   const Unrecorded here;
-  Tensor size, most;
-  for (const Tensor& t : n) size = size.defined() ? maximum(size, size_of(t)) : size_of(t);
+  const Tensor& q = b.out[0];
+  Tensor most;
   for (std::size_t i = 1; i < x.size(); ++i) most = most.defined() ? maximum(most, size_of(x[i])) : size_of(x[i]);
-  const Tensor allowed =
-      multiply(multiply(size, most), gauge_rounding(q.dtype(), std::max(q.shape(-2), x[0].shape(-1))));
-  for (std::ptrdiff_t k = 1; k < static_cast<std::ptrdiff_t>(x.size()); ++k)
-    if (any_true(greater(wp::abs(term_of(n, x, -k)), allowed)))
-      refuse<GaugeError>(
-          "WP-GRD-007",
-          "the loss depends on the columns of Q that belong to vanishing pivots of R, which the matrix does "
-          "not determine: it has no derivative.",
-          "Use svd with what does not depend on the basis: projector, low_rank, pinv.");
+  const auto within = [&](const Tensor& off) {
+    const Tensor allowed = multiply(off, most);
+    for (std::ptrdiff_t k = 1; k < static_cast<std::ptrdiff_t>(x.size()); ++k)
+      if (any_true(greater(wp::abs(term_of(n, x, -k)), allowed))) return false;
+    return true;
+  };
+  const std::int64_t longest = std::max(q.shape(-2), x[0].shape(-1));
+  if (within(multiply(size, gauge_rounding(q.dtype(), longest)))) return;
+  const Tensor zero = zeros_like(q),
+               noise = measured_noise(b, {q, {}}, {b.cotangents[0].defined() ? b.cotangents[0] : zero, {}});
+  if (!within(multiply(noise, 64.0 * static_cast<double>(longest))))
+    refuse<GaugeError>(
+        "WP-GRD-007",
+        "the loss depends on the columns of Q that belong to vanishing pivots of R, which the matrix does "
+        "not determine: it has no derivative.",
+        "Use svd with what does not depend on the basis: projector, low_rank, pinv.");
 }
 
 }  // namespace
@@ -193,9 +202,14 @@ Tensor unpivoted(const Backward& b, const Tensor& g) {
   return take_along_axis(g, back, {.axis = -1});
 }
 
-// n₀, n₁, … along R + t W, `order` of them beyond the first. N(R, g) is linear in g and affine in R.
-std::vector<Tensor> taylor_numerators(const Backward& b, const Parts& p, const Tensor& w, std::int64_t k,
-                                      std::size_t order) {
+// n₀, n₁, … along R + t W, `order` of them beyond the first, and the size of the cotangents that they are computed
+// from. N(R, g) is linear in g and affine in R.
+struct TaylorNumerators {
+  std::vector<Tensor> n;
+  Tensor size;
+};
+TaylorNumerators taylor_numerators(const Backward& b, const Parts& p, const Tensor& w, std::int64_t k,
+                                   std::size_t order) {
   const Tensor &q = b.out[0], &r = b.out[1];
   Tensor whole = w;
   if (p.r2.defined()) whole = concat({w, zeros_like(p.r2)}, {.axis = -1});
@@ -217,7 +231,13 @@ std::vector<Tensor> taylor_numerators(const Backward& b, const Parts& p, const T
     const Tensor moved = subtract(with(w, t[j - 1]), with(zeros_like(w), t[j - 1]));
     n[j] = add(n[j], j > 2 ? multiply(moved, before) : moved);
   }
-  return n;
+  const Unrecorded here;
+  Tensor size;
+  for (const Tensors& c : t) {
+    const Tensor own = maximum(size_of(c[0]), multiply(size_of(c[1]), maximum(size_of(r), size_of(w))));
+    size = size.defined() ? maximum(size, own) : own;
+  }
+  return {n, size};
 }
 
 Tensor gradient_in_the_limit(const Backward& b, const Parts& p, const Tensor& small, const Tensor& size,
@@ -233,8 +253,8 @@ Tensor gradient_in_the_limit(const Backward& b, const Parts& p, const Tensor& sm
   }
   const std::size_t poles = x.size() - 1;
   const bool again = b.recorded() && b.depth() == 1 && poles <= 2;
-  const std::vector<Tensor> n = taylor_numerators(b, p, w, k, (again ? 3 : 1) * poles);
-  refuse_free_columns(q, n, x);
+  const auto [n, cotangents] = taylor_numerators(b, p, w, k, (again ? 3 : 1) * poles);
+  refuse_free_columns(b, cotangents, n, x);
   std::vector<Tensor> a = terms_of(n, x);
   const Tensor off = again ? adjoint(subtract(r1, fixed)) : Tensor();
   while (a.size() > 1) {

@@ -17,11 +17,17 @@ Tensor undefined_where(const Tensor& at, DType dtype) {
 // Elements at the kink that move, where g vanishes there (or where it does not).
 Tensor lost(const Saved& s, const Tensor& moving, bool vanishing) {
   const Unseen unseen;
+  const checks off(CheckLevel::off);
   const Tensor zero = equal(s.in[kG], 0), there = logical_and(s.in[kKink], not_equal(moving, 0));
   return logical_and(there, vanishing ? zero : logical_not(zero));
 }
-bool is_straight(const Saved& s) {
-  return s.attr(0).integer() != 0;
+bool is(const Saved& s, Kink kind) {
+  return (s.attr(0).integer() & static_cast<std::int64_t>(kind)) != 0;
+}
+bool some(const Tensor& mark) {
+  const Unseen unseen;
+  const checks off(CheckLevel::off);
+  return bool(any(mark));
 }
 
 Tensors vjp(const Backward& b) {
@@ -30,20 +36,25 @@ Tensors vjp(const Backward& b) {
   if (b.wants(kG)) all[kG] = add(multiply(v, conj_of(slope)), undefined_where(lost(b, v, true), real_of(v.dtype())));
   if (b.wants(kSlope)) {
     all[kSlope] = multiply(v, conj_of(g));
-    if (!is_straight(b)) all[kSlope] = add(all[kSlope], undefined_where(lost(b, v, false), real_of(v.dtype())));
+    if (!is(b, Kink::straight))
+      all[kSlope] = add(all[kSlope], undefined_where(lost(b, v, false), real_of(v.dtype())));
   }
   return all;
 }
 
+// Along a direction |x| goes on as sign(dx) x.
 Tensors jvp(const Forward& f) {
-  Tensor t = zeros_for(f.output(0));
-  if (f.tangents[kG].defined()) t = add(t, multiply(f.in[kSlope], f.tangents[kG]));
+  const Tensor &dx = f.tangents[kX], &dg = f.tangents[kG];
+  Tensor t = zeros_for(f.output(0)), slope = f.in[kSlope];
+  if (dx.defined() && dg.defined() && is(f, Kink::one_sided)) slope = where(lost(f, dx, true), sign(dx), slope);
+  if (dg.defined()) t = add(t, multiply(slope, dg));
   if (f.tangents[kSlope].defined()) t = add(t, multiply(f.tangents[kSlope], f.in[kG]));
-  if (const Tensor& dx = f.tangents[kX]; dx.defined()) {
-    Tensor bad = lost(f, dx, true);
-    if (!is_straight(f)) bad = logical_or(bad, lost(f, dx, false));
-    t = add(t, undefined_where(bad, real_of(t.dtype())));
-  }
+  if (!dx.defined()) return {t};
+  const auto without = [&](bool vanishing) {
+    t = add(t, undefined_where(lost(f, dx, vanishing), real_of(t.dtype())));
+  };
+  if (!is(f, Kink::one_sided)) without(true);
+  if (!is(f, Kink::straight)) without(false);
   return {t};
 }
 
@@ -52,7 +63,7 @@ const Op op_slope_times = {
     .group = "element-wise",
     .doc = "slope · g, which has no derivative at a kink.",
     .params = {{"x"}, {"slope"}, {.name = "kink", .separate = true}, {"g"}},
-    .attrs = {{.name = "straight", .type = AttrType::integer, .required = true}},
+    .attrs = {{.name = "kind", .type = AttrType::integer, .required = true}},
     .infer = no_outputs,
     .forward =
         [](Call& c) {
@@ -68,13 +79,13 @@ const Op op_slope_times = {
 }  // namespace
 
 Tensor slope_times(const Backward& b, const Tensor& x, const Tensor& slope, const Tensor& kink, const Tensor& g,
-                   bool straight) {
+                   Kink kind) {
   // A rule that is transposed is differentiated in g only.
-  if (!followed(x) || !bool(any(kink))) return multiply(slope, g);
+  if (!followed(x) || !some(kink)) return multiply(slope, g);
   context().saw_nonfinite =
       true;  // it will be, if it is differentiated: the tape looks for what choices have dropped
   const Tensor* const in[] = {&x, &slope, &kink, &g};
-  const Attr attrs[] = {static_cast<std::int64_t>(straight)};
+  const Attr attrs[] = {static_cast<std::int64_t>(kind)};
   return call1(op_slope_times, in, attrs, b.place);
 }
 

@@ -71,7 +71,17 @@ std::vector<QrLoss> smooth_losses(const Tensor& like, bool pivoted) {
     return std::vector<Tensor>{f.Q, take_along_axis(f.R, back, {.axis = -1}), x};
   };
   const auto third = [](const Tensor& a, const Tensor& b, const Tensor& c) { return times(a, adjoint(b), c); };
-  return {{"<K, A> + |A|^2",
+  return {{"<K, A>",
+           [=](const Tensor& x) {
+             const auto f = factors(x);
+             return against(K, matmul(f[0], f[1]));
+           },
+           [=](const Tensor&) { return K; }, [=](const Tensor& a, const Tensor&) { return zeros_like(a); }},
+          {"|A|^2 by abs",
+           [=](const Tensor& x) { return sum(square(wp::abs(factors(x)[1]))); },
+           [=](const Tensor& a) { return 2 * a; },
+           {}},
+          {"<K, A> + |A|^2",
            [=](const Tensor& x) {
              const auto f = factors(x);
              return against(K, matmul(f[0], f[1])) + sum(real(conj(f[1]) * f[1]));
@@ -108,6 +118,7 @@ TEST(QrGradient, OfSmoothLossesIsRightToSecondOrderWithoutFullRank) {
               << what << " of " << loss.name << (pivoted ? " pivoted " : " ") << A << a << b;
         };
         close(gradient_by(loss.of, A), loss.exact(A), 1e-11, "gradient");
+        if (!loss.directed) continue;
         if (A.shape(-1) == 3 && A.ndim() == 2 && wp::max(wp::abs(A[{slice(), 0}])).item<double>() == 0 && !pivoted)
           EXPECT_THROW((void)hessian_product(loss.of, A, B),
                        GradientError);  // three pivots that depend on each other

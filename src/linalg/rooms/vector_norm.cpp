@@ -90,7 +90,7 @@ Tensors vjp(const Backward& b) {
   const double p = b.attr(2).real();
   if (x.size() == 0 || p == 0) return {zeros_for(b.facts[0])};
   const Tensor g = spread(b, b.g()), y = spread(b, b.out[0]);
-  if (p == 1) return {slope_times(b, x, sign(x), equal(x, 0), g, true)};
+  if (p == 1) return {slope_times(b, x, sign(x), equal(x, 0), g, Kink::straight)};
   if (std::isinf(p)) {
     const Tensor mark = equal(abs(x), y);
     const OptionalInts axes = b.attr(0) ? OptionalInts(Ints(b.attr(0).ints())) : OptionalInts();
