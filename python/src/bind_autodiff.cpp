@@ -161,7 +161,7 @@ void bind_functions(nb::module_& m) {
   m.def("custom_gradient", [](const WithRule& f, const List& x) {
     return unlocked([&](auto w) {
       return custom_gradient(
-          [&f](const List& in) {
+          [f](const List& in) {  // called again where what follows a decomposition is computed again
             auto [values, pullback] = f(in);
             return VjpResults{std::move(values), std::move(pullback)};
           },

@@ -5,6 +5,7 @@
 
 #include "bind.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/follower.hpp"
 #include "signature.hpp"
 
 namespace wp::python {
@@ -33,6 +34,16 @@ std::int64_t diagonal_of(PyObject* o, std::string_view what) {
   return integer_of(o, what);
 }
 
+// An attribute is a number: what it was computed from would be lost without a word.
+void refuse_followed(PyObject* o, std::string_view function, std::string_view name) {
+  if (is_tensor(o) && followed(tensor_of(o)))
+    raise<GradientError>("WP-GRD-001", std::string(function),
+                         say(name, " is a number to ", function, ", and has no derivative there: that of the tensor ",
+                             "which was given would be lost."),
+                         "Compute with tensors (broadcast_to(x, shape), x * ones(shape)), or give float(x), where it "
+                         "is meant as a constant.");
+}
+
 }  // namespace
 
 Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function) {
@@ -46,11 +57,12 @@ Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function) {
     case AttrType::integer:
       return (a.name == "k" || a.name == "offset") && a.fallback ? diagonal_of(o, what()) : integer_of(o, what());
     case AttrType::real: {
+      refuse_followed(o, function, a.name);
       const Scalar s = scalar_of(o, what());
       if (s.kind() == Scalar::Kind::complex) type_error(say(what(), " must be a real number; got complex."));
       return s.real();
     }
-    case AttrType::scalar: return scalar_of(o, what());
+    case AttrType::scalar: refuse_followed(o, function, a.name); return scalar_of(o, what());
     case AttrType::dtype: return dtype_of(o, what().c_str());
     case AttrType::ints: return ints_of(o, what());
     case AttrType::text: {
@@ -59,6 +71,7 @@ Attr attribute_of(PyObject* o, const AttrSpec& a, std::string_view function) {
     }
     case AttrType::setting:
       if (PyUnicode_Check(o)) return Setting(text_of(o));
+      refuse_followed(o, function, a.name);
       return Setting(scalar_of(o, what()).real());
     case AttrType::texts: {
       const Ref all(PyUnicode_Check(o) ? nullptr : PySequence_List(o));

@@ -1,4 +1,5 @@
 // Functions of the caller's as ops: custom_op, custom_gradient, checkpoint, implicit_root.
+#include <algorithm>
 #include <unordered_set>
 
 #include "autodiff/forward.hpp"
@@ -36,6 +37,8 @@ Many all_cotangents(const Backward& r) {
 struct Keepsake {
   autodiff::Readings readings;
   TensorsFunction pullback;
+  const Listener* outside = nullptr;  // who listens to the call, while it runs
+  bool leaves = false;                // results of a decomposition leave the function: its rule asks what follows
 };
 
 // What an op of the caller's does; its attribute 0. The op's record is part of it, so that it lives as long as any
@@ -62,9 +65,12 @@ void run_forward(Call& c) {
   const Behaviour& b = behaviour(c.attrs);
   Many out;
   {
+    keepsake->outside = context().listeners;
     const Unseen unseen;
     const autodiff::ListenInside listen(keepsake->readings);
     out = b.forward(*keepsake, in);
+    keepsake->outside = nullptr;
+    if (keepsake->leaves) c.beside().keeps_after = true;
   }
   for (Tensor& y : out) {
     if (!y.defined()) refuse<ArgumentError>("WP-ARG-002", "the function gave an undefined tensor.");
@@ -106,24 +112,33 @@ Many run(const std::shared_ptr<Behaviour>& b, const Many& x, const Place& place)
   return {y.begin(), y.end()};
 }
 
-// The derivative of f at x by a tape of its own.
-Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const Place& place) {
+// The derivative of f at x by a tape of its own; what that finds is told to r.
+Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const Place& place, const Backward& r) {
   const Many own = autodiff::aliases(x);
   autodiff::Tape tape(false);
   const Many sources = autodiff::watch_floating(tape, own);
   tape.start();
   const Many y = f(own);
   tape.stop();
+  const autodiff::Reseed reseed = [&](std::span<const Tensor> targets, std::span<const Tensor> moved) {
+    const Many inputs = autodiff::in_places_of(own, moved);
+    Tensors found = r.taylor({{targets.begin(), targets.end()}, to_tensors(inputs)}, {}, 0)[0];
+    found.resize(targets.size());
+    return found;
+  };
   const Many g = tape.gradient({.targets = y,
                                 .seeds = seeds,
                                 .sources = sources,
                                 .zero_unconnected = true,
                                 .place = place,
-                                .function = "checkpoint"});
+                                .function = "checkpoint",
+                                .reseed = static_cast<const Keepsake*>(r.keepsake)->leaves ? &reseed : nullptr});
+  for (const Finding& found : tape.findings()) r.find(found);
   return autodiff::in_places_of(own, g);
 }
 
-// Sees whether a function uses a tensor that a tape follows and that is not among its arguments.
+// Sees whether a function uses a tensor that a tape follows and that is not among its arguments, and whether it gives
+// away results of a decomposition, or elements of them.
 class Captures : public Observer {
  public:
   Captures(const Many& x, const Listener* listeners) {
@@ -131,7 +146,18 @@ class Captures : public Observer {
     for (const Listener* l = listeners; l; l = l->outer)
       if (const auto* const tape = dynamic_cast<const autodiff::Tape*>(l->observer)) tapes_.push_back(tape);
   }
+  bool leaves(const Many& results) const {
+    return std::any_of(results.begin(), results.end(), [&](const Tensor& y) { return parts_.contains(y.node()); });
+  }
   void after(Call& c) override {
+    bool parts = c.aside && c.aside->keeps_after;
+    for (std::size_t i = 0; i < c.in.size(); ++i)
+      parts = parts || (c.op.notes == Notes::moves && c.in[i].defined() && parts_.contains(c.in[i].node()));
+    for (const Tensor& y : c.out)
+      if (parts) {
+        parts_.insert(y.node());
+        kept_.push_back(y);
+      }
     for (std::size_t i = 0; i < c.in.size(); ++i) {
       if (!c.in[i].defined() || own_.contains(c.in[i].node())) continue;
       for (const autodiff::Tape* const tape : tapes_)
@@ -144,7 +170,8 @@ class Captures : public Observer {
   }
 
  private:
-  std::unordered_set<const detail::Node*> own_;
+  std::unordered_set<const detail::Node*> own_, parts_;
+  Many kept_;  // so that no node of parts_ is another tensor's later
   std::vector<const autodiff::Tape*> tapes_;
 };
 
@@ -190,16 +217,17 @@ Tensor custom_gradient(const std::function<VjpResult(const Tensor&)>& f, const T
 
 Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location where) {
   const auto b = made("checkpoint");
-  const Listener* const listeners = context().listeners;
   b->op.saves_outputs = 0;
-  b->forward = [f, listeners](Keepsake&, const Many& in) {
+  b->forward = [f](Keepsake& k, const Many& in) {
     const Many own = autodiff::aliases(in);  // an argument that f captured too is not its argument
-    Captures captures(own, listeners);
+    Captures captures(own, k.outside);
     const Listen listen(captures);
-    return f(own);
+    Many y = f(own);
+    k.leaves = captures.leaves(y);
+    return y;
   };
   const Place place(where);
-  b->vjp = [f, place](const Backward& r) { return by_tape(f, to_many(r.in), all_cotangents(r), place); };
+  b->vjp = [f, place](const Backward& r) { return by_tape(f, to_many(r.in), all_cotangents(r), place, r); };
   return run(b, x, place);
 }
 Tensor checkpoint(const TensorFunction& f, const Tensor& x, std::source_location where) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
@@ -12,8 +13,7 @@ namespace wp::autodiff {
 namespace {
 
 // The tangent by transposing the reverse rule twice: for cotangents u, ⟨vjp(u), t⟩ = ⟨u, J t⟩, whose gradient in u is
-// J t, whatever u is. (Zeros hide from the rule what depends on a choice: it tells of the choice,
-// linalg/freedom.hpp.)
+// J t, whatever u is. (Zeros hide from the rule what depends on a choice: it tells of the choice.)
 Tensors transposed(const Forward& f) {
   Tensors u(f.out.size());
   const std::unique_ptr<bool[]> wanted(new bool[f.in.size()]);
@@ -95,13 +95,39 @@ void Tangents::after(Call& c) {
                    c.aside ? std::span<const Tensor>(c.aside->residuals) : std::span<const Tensor>(),
                    places.data(),
                    c.place(),
-                   c.aside ? c.aside->keepsake.get() : nullptr},
+                   c.aside ? c.aside->keepsake.get() : nullptr,
+                   &chose},
                   tangents};
   const detail::Restore<&Context::rule> restore;
   context().rule = &c.running;
   const Tensors t = c.op.jvp ? c.op.jvp(f) : transposed(f);
   for (std::size_t o = 0; o < c.out.size() && o < t.size(); ++o)
     if (t[o].defined() && is_floating(c.out[o].dtype())) set(c.out[o], like(t[o], c.out[o]));
+}
+
+namespace {
+
+// The forward mode that runs, also while it computes a tangent and does not listen.
+thread_local bool* waiting = nullptr;
+class Waiting {
+ public:
+  explicit Waiting(bool& chose) noexcept : chose_(chose), outer_(std::exchange(waiting, &chose)) {}
+  ~Waiting() {
+    waiting = outer_;
+    if (outer_ && chose_) *outer_ = true;
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  bool& chose_;
+  bool* outer_;
+};
+
+}  // namespace
+
+bool* waiting_for_choice() noexcept {
+  return waiting;
 }
 
 Tensor arbitrary(const Tensor& y) {
@@ -133,9 +159,11 @@ Pushed pushed(const Function& f, const std::vector<Tensor>& x, const std::vector
     if (v[i].defined()) tangents.set(own[i], v[i]);
   Pushed p;
   {
+    const Waiting until_done(tangents.chose);
     const Listen listen(tangents);
     p.values = f(own);
   }
+  p.chose = tangents.chose;
   for (const Tensor& y : p.values) {
     const Tensor t = tangents.of(y);
     p.tangents.push_back(t.defined() ? t : y.defined() ? zeros_for({y.shape(), y.dtype()}) : Tensor());

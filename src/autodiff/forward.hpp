@@ -17,11 +17,15 @@ class Tangents : public Follower {
   void set(const Tensor& x, Tensor tangent);
   // Undefined: zero.
   Tensor of(const Tensor& x) const;
+  bool chose = false;  // some rule took one of many vectors (Saved::choose)
 
  private:
   Slots slots_;
   std::vector<Tensor> tangents_;
 };
+
+// Where the innermost forward mode that runs is told that a rule chose; none: nobody asks.
+bool* waiting_for_choice() noexcept;
 
 // Numbers of no meaning, none of them zero, in the shape and dtype of y: seeds of ways back that are linear in them.
 Tensor arbitrary(const Tensor& y);
@@ -32,6 +36,7 @@ std::vector<Tensor> aliases(const std::vector<Tensor>& xs);
 
 struct Pushed {
   std::vector<Tensor> values, tangents;
+  bool chose = false;  // some rule took one of many vectors: those outside are told too
 };
 // f(x) and f′(x)·v; an undefined v stands for zero, a result that does not vary has a tangent of zeros.
 Pushed pushed(const Function& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v);

@@ -1,8 +1,9 @@
+#include <algorithm>
+
 #include "autodiff/forward.hpp"
 #include "autodiff/jacobians.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
-#include "linalg/freedom.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/autodiff.hpp"
 #include "wellposed/index.hpp"
@@ -89,6 +90,11 @@ struct TwoWaysBack {
   }
 };
 
+bool finite(const Tensor& t) {
+  const Unseen unseen;
+  return !t.defined() || bool(wp::all(isfinite(t)));
+}
+
 JvpResults jvp_by_ways_back(const TensorsFunction& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v,
                             const Place& place) {
   const TwoWaysBack both(f, x, place, "jvp");
@@ -114,16 +120,16 @@ JvpResults jvp(const TensorsFunction& f, const std::vector<Tensor>& x, const std
   // Where forward mode must choose vectors that are not determined, or cannot, ways back decide: they see whether the
   // choice matters.
   bool chose = true;
-  const bool before = std::exchange(linalg::met_freedom(), false);
   try {
     autodiff::Pushed p = autodiff::pushed(f, x, v);
     out = {std::move(p.values), std::move(p.tangents)};
-    chose = linalg::met_freedom();
+    // Forward, a zero that a choice made looks like any other (sqrt(max(x, 0)) where x < 0).
+    chose = p.chose || !std::all_of(out.tangents.begin(), out.tangents.end(), finite);
   } catch (const GradientError& e) {
     const std::string_view code = e.finding().code;
     if (code != "WP-GRD-011" && code != "WP-GRD-007" && code != "WP-GRD-001") throw;
   }
-  linalg::met_freedom() = before || chose;
+  if (bool* const outside = autodiff::waiting_for_choice(); outside && chose) *outside = true;
   if (chose) out = jvp_by_ways_back(f, x, v, where);
   for (const Tensor& t : out.tangents) escape(t, "jvp", Counts::made_and_given, where);
   return out;

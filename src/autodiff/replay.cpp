@@ -44,7 +44,8 @@ void repeat(const Step& s, std::vector<Tensor>& values) {
 
 std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end, std::vector<Tensor> values,
                              const Asked& asked, Tape& inner) {
-  const auto& [target_slots, targets, seeds, hooked] = asked;
+  const std::span<const std::int32_t> target_slots = asked.target_slots;
+  const std::span<const char> hooked = asked.hooked;
   const std::vector<char> useful = useful_slots(tape, from, end, target_slots);
   for (std::size_t k = 0; k < hooked.size(); ++k)
     if (hooked[k] && values[k].defined()) hand_hooks(tape, static_cast<std::int32_t>(k), values[k], inner);
@@ -59,7 +60,7 @@ std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end
       if (const auto slot = static_cast<std::size_t>(o); slot < hooked.size() && hooked[slot])
         hand_hooks(tape, o, values[slot], inner);
   }
-  std::vector<Tensor> all(targets.begin(), targets.end());
+  std::vector<Tensor> all(asked.targets.begin(), asked.targets.end());
   for (std::size_t k = 0; k < all.size(); ++k)
     if (target_slots[k] >= 0)
       if (const Tensor& y = values[static_cast<std::size_t>(target_slots[k])]; y.defined()) all[k] = y;
@@ -86,14 +87,25 @@ struct Moved {
   }
 };
 
+// The seeds of the targets at `again`, where slots have other values.
+std::vector<Tensor> seeds_at(const Asked& asked, const std::vector<Tensor>& again,
+                             const std::vector<Tensor>& values) {
+  if (!asked.reseed) return {asked.seeds.begin(), asked.seeds.end()};
+  std::vector<Tensor> sources;
+  for (const std::int32_t slot : asked.source_slots) sources.push_back(values[static_cast<std::size_t>(slot)]);
+  const Tensors found = (*asked.reseed)(again, sources);
+  return {found.begin(), found.end()};
+}
+
 Request request_for(std::span<const Tensor> targets, std::span<const Tensor> seeds, std::span<const Tensor> sources,
-                    const Place& place) {
+                    const Place& place, bool inner) {
   return {.targets = targets,
           .seeds = seeds,
           .sources = sources,
           .zero_unconnected = true,
           .verify = false,
-          .place = place};
+          .place = place,
+          .inner = inner};
 }
 
 }  // namespace
@@ -105,9 +117,10 @@ Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end
   Tape inner(false);
   const std::vector<Tensor> sources = watch_floating(inner, moved.at);
   inner.start();
-  const std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(moved.values), asked, inner);
+  const std::vector<Tensor> again = replayed(tape, step + 1, end, moved.values, asked, inner);
   inner.stop();
-  const std::vector<Tensor> found = inner.gradient(request_for(again, asked.seeds, sources, s.place));
+  const std::vector<Tensor> seeds = seeds_at(asked, again, moved.values);
+  const std::vector<Tensor> found = inner.gradient(request_for(again, seeds, sources, s.place, asked.inner));
   const std::vector<Tensor> all = in_places_of(moved.at, found);
   return {all.begin(), all.end()};
 }
@@ -124,11 +137,12 @@ std::vector<Tensors> taylor_by_replay(const Tape& tape, std::size_t step, std::s
     sources = watch_floating(*tapes.back(), moved.at);
     tapes.back()->start();
   }
-  std::vector<Tensor> again = replayed(tape, step + 1, end, std::move(moved.values), asked, *tapes.back());
-  std::vector<Tensor> own_seeds(asked.seeds.begin(), asked.seeds.end());
+  std::vector<Tensor> again = replayed(tape, step + 1, end, moved.values, asked, *tapes.back());
+  tapes.back()->stop();
+  std::vector<Tensor> own_seeds = seeds_at(asked, again, moved.values);
   std::vector<Tensors> all;
   for (int k = 0; k <= order; ++k) {
-    const std::vector<Tensor> found = tapes.back()->gradient(request_for(again, own_seeds, sources, s.place));
+    const std::vector<Tensor> found = tapes.back()->gradient(request_for(again, own_seeds, sources, s.place, true));
     tapes.pop_back();
     const std::vector<Tensor> placed = in_places_of(moved.at, found);
     all.emplace_back(placed.begin(), placed.end());

@@ -4,11 +4,14 @@
 
 namespace wp::autodiff {
 
-// What a way back was asked for, and the slots whose gradients hooks have changed (empty: none).
+// What a way back was asked for, the slots whose gradients hooks have changed (empty: none), and of Request inner and
+// reseed.
 struct Asked {
-  std::span<const std::int32_t> target_slots;
+  std::span<const std::int32_t> target_slots, source_slots;
   std::span<const Tensor> targets, seeds;
   std::span<const char> hooked;
+  bool inner;
+  const Reseed* reseed;
 };
 
 // The targets if some slots had other values: calls of steps [from, end) that rest on them are made again (the tape

@@ -13,13 +13,23 @@
 namespace wp::autodiff {
 
 namespace {
-thread_local bool taken_back = false;  // derivatives of what follows are computed by ways back
-struct TakenBack {
-  TakenBack() { taken_back = true; }
-  ~TakenBack() { taken_back = false; }
-  TakenBack(const TakenBack&) = delete;
-  TakenBack& operator=(const TakenBack&) = delete;
-};
+
+constexpr std::string_view kChain = "a second derivative (or a third decomposition) is not available";
+
+// Within the handler of e.
+[[noreturn]] void refuse_chain(const GradientError& e) {
+  const Finding& f = e.finding();
+  if ((f.code != "WP-GRD-011" && f.code != "WP-GRD-001") || f.message.starts_with(kChain)) throw;
+  refuse<GradientError>(
+      "WP-GRD-011",
+      say(kChain,
+          " where a decomposition with repeated or vanishing values follows another one: forward mode has no "
+          "derivatives of what follows there (",
+          f.message, "), and ways back inside of ways back would take exponential time."),
+      "Use functions of matrices (polar, projector, low_rank, sqrtm, logm, expm), one decomposition, or first "
+      "derivatives.");
+}
+
 }  // namespace
 
 // What a rule may ask.
@@ -27,7 +37,9 @@ class RuleCall : public Backward {
  public:
   RuleCall(Reverse& pass, std::size_t step, const Saved& saved, std::span<const Tensor> cotangents,
            std::span<const bool> wanted)
-      : Backward(saved, cotangents, wanted), pass_(pass), step_(step) {}
+      : Backward(saved, cotangents, wanted), pass_(pass), step_(step) {
+    chose = pass.chose_;
+  }
   std::vector<Tensors> taylor(const Variation& at, const Variation& along, int order) const override {
     const std::size_t split = out.size();
     std::vector<Tensor> point(split + in.size()), direction(split + in.size());
@@ -48,12 +60,12 @@ class RuleCall : public Backward {
       for (std::vector<Tensor>& d : autodiff::taylor(f, point, direction, order))
         all.emplace_back(d.begin(), d.end());
       return all;
-    } catch (const GradientError&) {
+    } catch (const GradientError& e) {
       // Forward mode does not pass repeated values further on. Ways back do, but each multiplies what the next one
       // has to do: not inside of themselves, and not far.
-      if (order == 0 || depth() + order > 2 || taken_back || !pass_.hooked_.empty()) throw;
+      if (order == 0 || !pass_.hooked_.empty()) throw;
+      if (depth() + order > 2 || pass_.request_.inner) refuse_chain(e);
     }
-    const TakenBack until_done;
     return pass_.replayed_taylor(step_, point, direction, order);
   }
   std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }
@@ -61,6 +73,9 @@ class RuleCall : public Backward {
     int n = 0;
     for (const Listener* l = context().listeners; l; l = l->outer) n += l->observer != nullptr;
     return n;
+  }
+  Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
+    return autodiff::pulled_back(f, x, g, place);
   }
   void find(Finding f) const override {
     f.op = op.name;
@@ -94,7 +109,8 @@ Tensor fitted(Tensor g, const Fact& fact, const Op& op) {
   return g;
 }
 
-Reverse::Reverse(Tape& tape, const Request& request) : tape_(tape), request_(request), end_(tape.steps().size()) {
+Reverse::Reverse(Tape& tape, const Request& request)
+    : tape_(tape), request_(request), end_(tape.steps().size()), chose_(waiting_for_choice()) {
   const std::size_t n = tape.slots().size();
   cotangents_.resize(n);
   needed_.assign(n, 0);
@@ -225,12 +241,15 @@ void Reverse::explain_blocked(std::int32_t source) {
 
 Tensors Reverse::replayed_cotangents(std::size_t step, std::span<const Tensor> outputs,
                                      std::span<const Tensor> inputs) {
-  return cotangents_by_replay(tape_, step, end_, outputs, inputs, {targets_, request_.targets, seeds_, hooked_});
+  return cotangents_by_replay(
+      tape_, step, end_, outputs, inputs,
+      {targets_, sources_, request_.targets, seeds_, hooked_, request_.inner, request_.reseed});
 }
 
 std::vector<Tensors> Reverse::replayed_taylor(std::size_t step, std::span<const Tensor> point,
                                               std::span<const Tensor> direction, int order) {
-  return taylor_by_replay(tape_, step, end_, point, direction, order, {targets_, request_.targets, seeds_, hooked_});
+  return taylor_by_replay(tape_, step, end_, point, direction, order,
+                          {targets_, sources_, request_.targets, seeds_, hooked_, true, request_.reseed});
 }
 
 std::vector<Tensor> Reverse::run() {

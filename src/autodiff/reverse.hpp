@@ -34,6 +34,7 @@ class Reverse {
   std::size_t end_;                   // steps when it began: the tape may record what follows
   std::vector<char> made_;            // by slot: by a step, not watched
   std::vector<char> hooked_;          // by slot: a hook has changed its gradient; empty: none has
+  bool* chose_;                       // Saved::chose
   std::unique_ptr<Support> support_;  // once something is not finite
 };
 

@@ -64,9 +64,10 @@ std::byte* Steps::take(std::size_t bytes) {
   return piece;
 }
 
+const Fact Step::nothing;
+
 const Fact* Steps::fact_of(const Tensor& t) {
-  static const Fact none;
-  if (!t.defined()) return &none;
+  if (!t.defined()) return &Step::nothing;
   for (const Fact* const f : recent_) {
     if (!f) break;
     if (is_of(*f, t)) return f;
@@ -94,7 +95,7 @@ Step& Steps::add(const Call& c) {
   const Fact* last = recent_[0];  // tensors of a call are often alike
   for (std::size_t i = 0; i < in + out; ++i) {
     const Tensor& t = i < in ? c.in[i] : c.out[i - in];
-    facts[i] = last = last && t.defined() && is_of(*last, t) ? last : fact_of(t);
+    if (facts[i] = last && t.defined() && is_of(*last, t) ? last : fact_of(t); t.defined()) last = facts[i];
   }
   s->facts = facts;
   s->saved = construct<Tensor>(at, tensors);

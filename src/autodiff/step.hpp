@@ -23,6 +23,9 @@ struct Step {
   Attr* attr;
   std::shared_ptr<const void> keepsake;
 
+  // Whether optional input i was given.
+  bool given(std::uint32_t i) const noexcept { return &facts[i] != &nothing; }
+  static const Fact nothing;
   std::span<const std::int32_t> in_slots() const noexcept { return {slots, inputs}; }
   std::span<const std::int32_t> out_slots() const noexcept { return {slots + inputs, outputs}; }
   Saved view() const noexcept {
@@ -44,6 +47,7 @@ struct Alone : Backward {
   std::vector<Tensors> taylor(const Variation&, const Variation&, int) const override { none(); }
   std::optional<bool> verify() const noexcept override { return false; }
   int depth() const noexcept override { return 1; }
+  Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override;
   void find(Finding f) const override { report(f); }
 
  private:

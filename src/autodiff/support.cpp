@@ -14,6 +14,14 @@ bool chooses(const Op& op) noexcept {
 
 namespace {
 
+// What the rule of an op that chooses makes of masks of its outputs.
+Tensors chosen(const Step& s, std::span<const Tensor> of_outputs, std::span<const bool> wanted) {
+  Tensors ones(s.outputs);
+  for (std::uint32_t o = 0; o < s.outputs; ++o)
+    if (of_outputs[o].defined()) ones[o] = astype(of_outputs[o], s.facts[s.inputs + o].dtype);
+  return s.op->vjp(Alone(s.view(), {ones.begin(), ones.size()}, wanted));
+}
+
 // A tensor of this shape, for flow to look at.
 Tensor stand_in(const Fact& fact) {
   const Tensor one = zeros_for({{}, fact.dtype});
@@ -26,12 +34,9 @@ std::vector<Tensor> masks_of_inputs(const Step& s, std::span<const Tensor> of_ou
   std::vector<Tensor> all(s.inputs);
   const std::unique_ptr<bool[]> wanted(new bool[s.inputs]);
   for (std::uint32_t i = 0; i < s.inputs; ++i)
-    wanted[i] = (constants_too || s.slots[i] >= 0) && is_floating(s.facts[i].dtype);
+    wanted[i] = (constants_too || s.slots[i] >= 0) && s.given(i) && is_floating(s.facts[i].dtype);
   if (chooses(*s.op)) {
-    Tensors ones(s.outputs);
-    for (std::uint32_t o = 0; o < s.outputs; ++o)
-      if (of_outputs[o].defined()) ones[o] = astype(of_outputs[o], s.facts[s.inputs + o].dtype);
-    const Tensors in = s.op->vjp(Alone(s.view(), {ones.begin(), ones.size()}, {wanted.get(), s.inputs}));
+    const Tensors in = chosen(s, of_outputs, {wanted.get(), s.inputs});
     for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i)
       if (wanted[i] && in[i].defined()) all[i] = not_equal(sum_to(in[i], s.facts[i].shape), 0);
     return all;
@@ -48,7 +53,7 @@ std::vector<Tensor> masks_of_inputs(const Step& s, std::span<const Tensor> of_ou
   std::vector<Tensor> in(s.inputs);
   std::vector<const Tensor*> pointers(s.inputs);
   for (std::uint32_t i = 0; i < s.inputs; ++i) {
-    in[i] = s.saved[i].defined() ? s.saved[i] : stand_in(s.facts[i]);
+    if (s.given(i)) in[i] = s.saved[i].defined() ? s.saved[i] : stand_in(s.facts[i]);
     pointers[i] = &in[i];
   }
   Call c(*s.op, Inputs(pointers.data(), pointers.size()), {s.attr, s.attrs}, s.place);
@@ -102,6 +107,23 @@ Support::Masks Support::at(std::size_t step) {
   return {std::move(outputs), std::move(inputs)};
 }
 
+// Other values would be another choice: what the rule drops of the mask it drops of everything, infinities too.
+Tensors Support::without_dropped(const Step& s, const Masks& m, Tensors found) {
+  const std::unique_ptr<bool[]> wanted(new bool[s.inputs]);
+  for (std::uint32_t i = 0; i < s.inputs; ++i) wanted[i] = i < found.size() && found[i].defined();
+  std::vector<Tensor> marks(s.inputs);
+  {
+    const Unseen unseen;
+    const checks off(CheckLevel::off);
+    const Tensors of = chosen(s, m.outputs, {wanted.get(), s.inputs});
+    for (std::uint32_t i = 0; i < s.inputs && i < of.size(); ++i)
+      if (wanted[i] && of[i].defined() && of[i].shape() == found[i].shape()) marks[i] = not_equal(of[i], 0);
+  }
+  for (std::uint32_t i = 0; i < s.inputs; ++i)
+    if (marks[i].defined()) found[i] = where(marks[i], found[i], 0);
+  return found;
+}
+
 Tensors Support::masked(std::size_t step, const Tensors& found, const std::function<Tensors(const Saved&)>& rule) {
   const Step& s = tape_.steps()[step];
   const Masks m = [&] {
@@ -109,6 +131,7 @@ Tensors Support::masked(std::size_t step, const Tensors& found, const std::funct
     const checks off(CheckLevel::off);
     return at(step);
   }();
+  if (chooses(*s.op)) return without_dropped(s, m, found);
   const auto dropped = [](const Tensor& mask) { return mask.defined() && !bool(wp::all(mask)); };
   bool any = false;
   for (const Tensor& mask : m.outputs) any = any || !mask.defined() || dropped(mask);
@@ -123,7 +146,7 @@ Tensors Support::masked(std::size_t step, const Tensors& found, const std::funct
   Saved finite = s.view();
   finite.in = {kept.data(), s.inputs};
   finite.out = {kept.data() + s.inputs, s.outputs};
-  Tensors in = chooses(*s.op) ? found : rule(finite);  // other values would be another choice
+  Tensors in = rule(finite);
   for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i) {
     if (!in[i].defined()) continue;
     const Tensor* mask = nullptr;

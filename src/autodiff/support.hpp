@@ -28,6 +28,7 @@ class Support {
     std::vector<Tensor> outputs, inputs;
   };
   Masks at(std::size_t step);
+  static Tensors without_dropped(const Step& s, const Masks& m, Tensors found);
   std::vector<Tensor> of_outputs(const Step& s) const;
 
   const Tape& tape_;

@@ -9,12 +9,17 @@
 
 namespace wp::autodiff {
 
+// The seeds of the targets, had these and (as far as they are defined) the sources been other ones.
+using Reseed = std::function<Tensors(std::span<const Tensor> targets, std::span<const Tensor> sources)>;
+
 struct Request {
   std::span<const Tensor> targets, seeds, sources;  // seeds: one per target; undefined: ones
   bool zero_unconnected = false;
   std::optional<bool> verify = std::nullopt;
   Place place;
   std::string_view function = "gradient";
+  bool inner = false;              // for derivatives of what follows a decomposition, computed by ways back
+  const Reseed* reseed = nullptr;  // none: seeds do not vary
 };
 
 class Tape : public Follower {
@@ -83,6 +88,9 @@ class Tape : public Follower {
 std::vector<Tensor> watch_floating(Tape& tape, const std::vector<Tensor>& xs);
 // What belongs to those, in the places of all; undefined for the others.
 std::vector<Tensor> in_places_of(const std::vector<Tensor>& xs, std::span<const Tensor> found);
+
+// The cotangents of x, if g is that of what f computes from them, by a tape of its own.
+Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g, const Place& place);
 
 // Outputs that are one of the inputs become tensors of their own: a tensor has one number.
 void separate_outputs(Call& c);

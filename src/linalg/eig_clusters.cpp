@@ -6,6 +6,7 @@
 
 #include "linalg/bounds.hpp"
 #include "linalg/stack.hpp"
+#include "linalg/vectors.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/lines.hpp"
 #include "wellposed/ops.hpp"
@@ -15,42 +16,10 @@ namespace {
 
 using C = complex128;
 using Numbers = std::vector<std::size_t>;
-using Column = std::vector<C>;
+using Column = Vector<C>;
 
 const C* elements_of(const Tensor& t) {
   return reinterpret_cast<const C*>(t.node()->data);
-}
-
-C dot(const Column& x, const Column& y) {
-  C sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += std::conj(x[i]) * y[i];
-  return sum;
-}
-double norm(const Column& x) {
-  return std::sqrt(std::real(dot(x, x)));
-}
-
-// k orthonormal columns that span what the given ones do: Gram–Schmidt, the largest first, each twice.
-std::vector<Column> orthonormal(std::vector<Column> from, std::size_t k) {
-  std::vector<Column> q;
-  while (q.size() < k && !from.empty()) {
-    const auto at = std::max_element(from.begin(), from.end(),
-                                     [](const Column& x, const Column& y) { return norm(x) < norm(y); });
-    Column next = *at;
-    from.erase(at);
-    for (const Column& p : q) {
-      const C along = dot(p, next);
-      for (std::size_t i = 0; i < next.size(); ++i) next[i] -= along * p[i];
-    }
-    const double size = norm(next);
-    for (C& e : next) e /= size;
-    for (Column& rest : from) {
-      const C along = dot(next, rest);
-      for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= along * next[i];
-    }
-    q.push_back(std::move(next));
-  }
-  return q;
 }
 
 // Sets of values that lie within `distance` of each other, by steps.

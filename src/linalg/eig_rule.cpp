@@ -44,7 +44,7 @@ Tensor turning(const Tensor& v, const Tensor& g) {
 // Where several elements are the largest, the phase of the vector jumps from one to the other, and the loss must not
 // depend on it. What rounding leaves of such a dependence is measured: it changes when phases turn by little.
 void refuse_phases(const Backward& b, const Tensor& v) {
-  met_freedom() = true;
+  b.choose();
   const Unrecorded here;
   const Tensor &w = b.out[0], &g = b.cotangents[1];
   const Tensor size = wp::abs(v), most = wp::max(size, {.axis = -2, .keepdims = true});

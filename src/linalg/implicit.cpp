@@ -9,7 +9,6 @@
 #include "linalg/rules.hpp"
 #include "ops/follower.hpp"
 #include "ops/moves.hpp"
-#include "wellposed/gradient_tape.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -66,13 +65,8 @@ void forward(Call& c) {
 Tensors vjp(const Backward& b) {
   const Solution& s = solution_of(b.attrs);
   const Tensor g = s.solve_adjoint(b.g());
-  GradientTape tape;
-  tape.watch(s.parameters);
-  const Tensor r = s.residual(b.out[0]);
-  const std::vector<Tensor> found =
-      tape.gradient(std::vector<Tensor>{r}, s.parameters, {.output_gradients = {g}, .unconnected = "zero"});
   Tensors all(1);
-  for (const Tensor& p : found) all.push_back(p);
+  for (const Tensor& p : b.pulled_back([&] { return s.residual(b.out[0]); }, s.parameters, g)) all.push_back(p);
   return all;
 }
 

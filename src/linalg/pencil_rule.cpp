@@ -81,7 +81,7 @@ Tensors jvp_eigh_generalized(const Forward& f) {
   const Tensor &w = f.out[0], &v = f.out[1];
   if (w.size() == 0) return {zeros_for(f.output(0)), zeros_for(f.output(1))};
   const Clusters c = tangent_clusters(w, f.residuals[0], false);
-  if (c.any || is_complex(v.dtype())) met_freedom() = true;
+  if (c.any || is_complex(v.dtype())) f.choose();
   const auto inner = [&](std::size_t i) {
     return f.tangents[i].defined() ? product(adjoint(v), meant_hermitian(f.tangents[i], f.attr(0)), v) : Tensor();
   };

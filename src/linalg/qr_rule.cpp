@@ -1,12 +1,18 @@
 // For A = Q R with R square: M = gR Rᴴ − Qᴴ gQ, N = gQ + Q (T + Tᴴ + Re diag M), T = the part of M above its
 // diagonal, and gA solves gA Rᴴ = N. A wide A = Q [R₁ R₂] has gA₂ = Q gR₂, and gQ + A₂ gR₂ᴴ in place of gQ. Where R
-// is singular, N vanishes on the null vectors of Rᴴ if there is a derivative; along R + t W, gA Wᴴ z = ∂N z for Rᴴ z
-// = 0 determines the rest: with P the projector on those z, gA (Rᴴ + Wᴴ P) = N + ∂N P.
+// is singular, the limit along R + t W is taken, W having numbers where R's diagonal has zeros: gA(t) (R + t W)ᴴ =
+// N(t) and (R + t W)⁻¹ = X₀ + X₁/t + … + X_q/t^q, so with N(t) = n₀ + n₁ t + …, if there is a derivative,
+//   gA = n₀ X₀ᴴ + … + n_q X_qᴴ,   0 = n₀ X_kᴴ + … + n_(q−k) X_qᴴ for k = 1 … q.
+// To be differentiated again it must hold beside that R, up to errors O(δ³) of δ = R − that R: with Taylor terms a_j
+// of gA(t), a_k = Σ_j (n_j − a_j δᴴ) X_(j−k)ᴴ, applied to itself twice.
 #include "linalg/qr_rule.hpp"
+
+#include <cmath>
 
 #include "base/text.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rule_kit.hpp"
+#include "linalg/stack.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"
 #include "wellposed/creation.hpp"
@@ -52,8 +58,8 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
   return {sum_of(g1, matmul(p.q1, core)), second};
 }
 
-// The limit above is right to first order: who differentiates it again is told.
-const Op first_order_only = {
+// The limit above is not right to any order: who differentiates it further is told.
+const Op no_further = {
     .name = "qr",
     .group = "linear algebra",
     .doc = "x, whose derivative is not known.",
@@ -63,8 +69,87 @@ const Op first_order_only = {
     .notes = Notes::moves,
     .flow = flow_moves,
     .no_derivative =
-        "second derivatives of qr are not available where the matrix is rank-deficient; those of svd are.",
+        "third derivatives of qr are not available where the matrix is rank-deficient, nor second ones "
+        "where its vanishing pivots depend on each other; those of svd are.",
 };
+
+// (R + t W)⁻¹ = X₀ + X₁/t + … for upper triangular R whose diagonal has zeros where the diagonal W has numbers.
+// With F = R + W and K = F⁻¹ W, K acts on its range as 1 + a nilpotent matrix, so that with L_i = K (K − 1)^i, which
+// is 0 from some i = q on, and N_i = Σ_l (−1)^l L_(i+l),
+//   X₀ = (1 − N₀) F⁻¹,  X_(j+1) = Σ_i (−1)^(i+j) (i over j) N_i F⁻¹.
+std::vector<Tensor> laurent_terms(const Tensor& r, const Tensor& w, double tiny) {
+  const std::int64_t k = r.shape().back();
+  const Tensor one = identity(k, r.dtype()), f = add(r, w);
+  const auto divided = [&](const Tensor& x) { return diagnosed::solve_triangular(f, x, {.if_ill = "ignore"}).value; };
+  const Tensor K = divided(w), inverse = divided(broadcast_to(one, f.shape()));
+  std::vector<Tensor> L{K}, N, X;
+  const Tensor size = maximum(size_of(K), 1);
+  Tensor allowed = multiply(size, 2 * tiny);
+  while (static_cast<std::int64_t>(L.size()) < k) {
+    Tensor next = matmul(L.back(), subtract(K, one));
+    allowed = multiply(allowed, size);
+    if (!any_true(greater(size_of(next), allowed))) break;
+    L.push_back(std::move(next));
+  }
+  for (std::size_t i = 0; i < L.size(); ++i) {
+    N.push_back(L[i]);
+    for (std::size_t l = 1; i + l < L.size(); ++l) N[i] = l % 2 ? subtract(N[i], L[i + l]) : add(N[i], L[i + l]);
+  }
+  X.push_back(matmul(subtract(one, N[0]), inverse));
+  for (std::size_t j = 0; j < N.size(); ++j) {
+    Tensor sum;
+    double binomial = 1;
+    for (std::size_t i = j; i < N.size(); ++i) {
+      const Tensor term = multiply(N[i], (i + j) % 2 ? -binomial : binomial);
+      sum = sum.defined() ? add(sum, term) : term;
+      binomial *= static_cast<double>(i + 1) / static_cast<double>(i + 1 - j);
+    }
+    X.push_back(matmul(sum, inverse));
+  }
+  return X;
+}
+
+// Taylor terms a_k = Σ_j n_j X_(j−k)ᴴ of n(t) X(t)ᴴ; from q terms of n fewer than there are. k = −1, −2, …: the
+// terms that must vanish.
+Tensor term_of(const std::vector<Tensor>& n, const std::vector<Tensor>& x, std::ptrdiff_t k) {
+  Tensor sum;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::ptrdiff_t j = static_cast<std::ptrdiff_t>(i) + k;
+    if (j < 0 || j >= static_cast<std::ptrdiff_t>(n.size())) continue;
+    sum = sum_of(sum, matmul(n[static_cast<std::size_t>(j)], adjoint(x[i])));
+  }
+  return sum;
+}
+std::vector<Tensor> terms_of(const std::vector<Tensor>& n, const std::vector<Tensor>& x) {
+  std::vector<Tensor> a;
+  for (std::size_t k = 0; k + x.size() <= n.size(); ++k) a.push_back(term_of(n, x, static_cast<std::ptrdiff_t>(k)));
+  return a;
+}
+
+// `size`: of what n is computed from. Where that vanishes but for rounding, rounding is measured.
+void refuse_free_columns(const Backward& b, const Tensor& size, const std::vector<Tensor>& n,
+                         const std::vector<Tensor>& x) {
+  const Unrecorded here;
+  const Tensor& q = b.out[0];
+  Tensor most;
+  for (std::size_t i = 1; i < x.size(); ++i) most = most.defined() ? maximum(most, size_of(x[i])) : size_of(x[i]);
+  const auto within = [&](const Tensor& off) {
+    const Tensor allowed = multiply(off, most);
+    for (std::ptrdiff_t k = 1; k < static_cast<std::ptrdiff_t>(x.size()); ++k)
+      if (any_true(greater(wp::abs(term_of(n, x, -k)), allowed))) return false;
+    return true;
+  };
+  const std::int64_t longest = std::max(q.shape(-2), x[0].shape(-1));
+  if (within(multiply(size, gauge_rounding(q.dtype(), longest)))) return;
+  const Tensor zero = zeros_like(q),
+               noise = measured_noise(b, {q, {}}, {b.cotangents[0].defined() ? b.cotangents[0] : zero, {}});
+  if (!within(multiply(noise, 64.0 * static_cast<double>(longest))))
+    refuse<GaugeError>(
+        "WP-GRD-007",
+        "the loss depends on the columns of Q that belong to vanishing pivots of R, which the matrix does "
+        "not determine: it has no derivative.",
+        "Use svd with what does not depend on the basis: projector, low_rank, pinv.");
+}
 
 }  // namespace
 
@@ -82,85 +167,134 @@ void find_small_pivots(const Backward& b, const Tensor& pivots, const Tensor& si
 
 }  // namespace
 
+namespace {
+
+void refuse_completion(const Backward& b, const Parts& p, std::int64_t m, std::int64_t k) {
+  const Unrecorded here;
+  const Tensor &q = b.out[0], &gq = b.cotangents[0];
+  const Tensor free = skew(matmul(adjoint(p.q2), trailing(gq, k)));
+  const double rounding = gauge_rounding(q.dtype(), m);
+  if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), rounding)))))
+    refuse<GaugeError>("WP-GRD-007",
+                       "the loss depends on the columns that complete Q, which the matrix does not determine: it has "
+                       "no derivative.",
+                       "Use the projector I - Q1 Q1ᴴ.");
+}
+
+// N R⁻ᴴ. Pivots need not be small where R is ill-conditioned.
+Tensor divided_by(const Backward& b, const Tensor& n, const Tensor& r) {
+  const auto [x, diagnosis] = diagnosed::solve_triangular(r, adjoint(n), {.if_ill = "ignore"});
+  const double least = unrecorded([&, &d = diagnosis] { return astype(wp::min(d.rcond()), f64).item<double>(); });
+  const double most = 1 / std::sqrt(round_off(r.dtype()));
+  if (least * most < 1)
+    find_loss(b, "WP-GRD-012", 1 / least, most,
+              say("R has condition ", 1 / least,
+                  " after scaling: the gradient is divided by it, and loses digits accordingly."),
+              "Use svd, or a wider dtype.");
+  return adjoint(x);
+}
+
+// Columns in the order of the matrix, from that of the pivots.
+Tensor unpivoted(const Backward& b, const Tensor& g) {
+  if (b.out.size() < 3) return g;
+  const Tensor back =
+      unrecorded([&] { return broadcast_to(expand_dims(argsort(b.out[2]), {.axis = -2}), g.shape()); });
+  return take_along_axis(g, back, {.axis = -1});
+}
+
+// n₀, n₁, … along R + t W, `order` of them beyond the first, and the size of the cotangents that they are computed
+// from. N(R, g) is linear in g and affine in R.
+struct TaylorNumerators {
+  std::vector<Tensor> n;
+  Tensor size;
+};
+TaylorNumerators taylor_numerators(const Backward& b, const Parts& p, const Tensor& w, std::int64_t k,
+                                   std::size_t order) {
+  const Tensor &q = b.out[0], &r = b.out[1];
+  Tensor whole = w;
+  if (p.r2.defined()) whole = concat({w, zeros_like(p.r2)}, {.axis = -1});
+  if (p.q2.defined())
+    whole = concat({whole, zeros_like(Tensor(r[{ellipsis, slice(k, none), slice()}]))}, {.axis = -2});
+  const std::vector<Tensors> t =
+      b.taylor({{q, r}, {}}, {{{}, whole}, {unpivoted(b, matmul(q, whole))}}, static_cast<int>(order));
+  const auto with = [&](const Tensor& r1, const Tensors& c) {
+    return numerators({p.q1, p.q2, r1, p.r2.defined() ? zeros_like(p.r2) : Tensor()}, c[0], c[1], k).n;
+  };
+  std::vector<Tensor> n;
+  double factor = 1;
+  for (std::size_t j = 0; j <= order; ++j) {
+    const double before = factor;
+    if (j > 0) factor /= static_cast<double>(j);
+    n.push_back(numerators(p, t[j][0], t[j][1], k).n);
+    if (j > 1) n[j] = multiply(n[j], factor);
+    if (j == 0) continue;
+    const Tensor moved = subtract(with(w, t[j - 1]), with(zeros_like(w), t[j - 1]));
+    n[j] = add(n[j], j > 2 ? multiply(moved, before) : moved);
+  }
+  const Unrecorded here;
+  Tensor size;
+  for (const Tensors& c : t) {
+    const Tensor own = maximum(size_of(c[0]), multiply(size_of(c[1]), maximum(size_of(r), size_of(w))));
+    size = size.defined() ? maximum(size, own) : own;
+  }
+  return {n, size};
+}
+
+Tensor gradient_in_the_limit(const Backward& b, const Parts& p, const Tensor& small, const Tensor& size,
+                             std::int64_t k, double tiny) {
+  const Tensor &q = b.out[0], &r1 = p.r1;
+  Tensor w, fixed;
+  std::vector<Tensor> x;
+  {
+    const Unrecorded here;
+    w = astype(on_diagonal(astype(where(small, where(equal(size, 0), 1, size), 0), real_of(q.dtype()))), r1.dtype());
+    fixed = where(logical_and(column(small), astype(eye(k), DType::boolean)), 0, r1);
+    x = laurent_terms(fixed, w, tiny);
+  }
+  const std::size_t poles = x.size() - 1;
+  const bool again = b.recorded() && b.depth() == 1 && poles <= 2;
+  const auto [n, cotangents] = taylor_numerators(b, p, w, k, (again ? 3 : 1) * poles);
+  refuse_free_columns(b, cotangents, n, x);
+  std::vector<Tensor> a = terms_of(n, x);
+  const Tensor off = again ? adjoint(subtract(r1, fixed)) : Tensor();
+  while (a.size() > 1) {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = subtract(n[i], matmul(a[i], off));
+    a = terms_of(a, x);
+  }
+  if (!b.recorded() || again) return a[0];
+  const Tensor* const in[] = {&a[0]};
+  return call1(no_further, in, {}, b.place);
+}
+
+}  // namespace
+
 Tensors vjp_qr(const Backward& b) {
   const Tensor &q = b.out[0], &r = b.out[1], &gq = b.cotangents[0], &gr = b.cotangents[1];
   const std::int64_t m = q.shape(-2), n = r.shape(-1), k = std::min(m, n);
   if (b.facts[0].shape.size() == 0 || q.size() == 0 || r.size() == 0) return {zeros_for(b.facts[0])};
   const double tiny = 8 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps;
   const Parts p = parts_of(q, r, k);
-  Numerators top = numerators(p, gq, gr, k);
+  const Numerators top = numerators(p, gq, gr, k);
   const bool recorded = b.recorded();
   const double allowed = near_enough(b, r);
-  Tensor small, w;  // pivots that vanish up to rounding
+  if (gq.defined() && p.q2.defined()) {
+    b.choose();
+    refuse_completion(b, p, m, k);
+  }
+  Tensor small, size;  // pivots that vanish up to rounding
   bool singular = false;
   {
     const Unrecorded here;
-    if (gq.defined() && p.q2.defined()) {
-      met_freedom() = true;
-      const Tensor free = skew(matmul(adjoint(p.q2), trailing(gq, k)));
-      const double rounding = gauge_rounding(q.dtype(), m);
-      if (bool(wp::any(greater(wp::abs(free), multiply(size_of(matmul(adjoint(q), gq)), rounding)))))
-        refuse<GaugeError>(
-            "WP-GRD-007",
-            "the loss depends on the columns that complete Q, which the matrix does not determine: it has "
-            "no derivative.",
-            "Use the projector I - Q1 Q1ᴴ.");
-    }
     const Tensor pivots = wp::abs(diagonal(p.r1));
-    const Tensor size = squeeze(size_of(r), -1);
+    size = squeeze(size_of(r), -1);
     small = less_equal(pivots, multiply(size, tiny));
     singular = bool(wp::any(small));
-    w = astype(where(small, where(equal(size, 0), 1, size), 0), real_of(q.dtype()));
     if (recorded && !singular) find_small_pivots(b, pivots, size, allowed);
   }
-  Tensor g;
-  if (!singular) {
-    g = adjoint(linalg::solve_triangular(p.r1, adjoint(top.n), {.if_ill = "ignore"}));
-  } else {
-    Tensor W = on_diagonal(w), whole = W;
-    if (p.r2.defined()) whole = concat({W, zeros_like(p.r2)}, {.axis = -1});
-    if (p.q2.defined())
-      whole = concat({whole, zeros_like(Tensor(r[{ellipsis, slice(k, none), slice()}]))}, {.axis = -2});
-    whole = astype(whole, r.dtype());
-    const std::vector<Tensors> t = b.taylor({{q, r}, {}}, {{{}, whole}, {matmul(q, whole)}}, 1);
-    // N(R, g) is linear in g and affine in R.
-    const auto with = [&](const Tensor& r1, const Tensors& c) {
-      return numerators({p.q1, p.q2, r1, p.r2.defined() ? zeros_like(p.r2) : Tensor()}, c[0], c[1], k).n;
-    };
-    const Tensor square = astype(W, r.dtype());
-    const Tensor dn =
-        add(numerators(p, t[1][0], t[1][1], k).n, subtract(with(square, t[0]), with(zeros_like(square), t[0])));
-    const auto f = linalg::svd(p.r1, {.full_matrices = false});
-    const Tensor null =
-        astype(less_equal(f.S, multiply(wp::max(f.S, {.axis = -1, .keepdims = true}), tiny)), f.S.dtype());
-    const Tensor P = recombined(f.U, null, f.U);
-    const Tensor off = wp::abs(matmul(top.n, P));
-    const double rounding = gauge_rounding(q.dtype(), std::max(m, n));
-    const Tensor scale = maximum(size_of(top.n), size_of(dn));
-    if (bool(wp::any(greater(off, multiply(scale, rounding)))))
-      refuse<GaugeError>(
-          "WP-GRD-007",
-          "the loss depends on the columns of Q that belong to vanishing pivots of R, which the matrix does "
-          "not determine: it has no derivative.",
-          "Use svd with what does not depend on the basis: projector, low_rank, pinv.");
-    const Tensor E = add(adjoint(p.r1), matmul(adjoint(square), P));
-    g = adjoint(linalg::solve(adjoint(E), adjoint(add(top.n, matmul(dn, P)))));
-  }
-  if (singular && recorded) {
-    const Tensor* const in[] = {&g};
-    g = call1(first_order_only, in, {}, b.place);
-  }
+  Tensor g = singular ? gradient_in_the_limit(b, p, small, size, k, tiny) : divided_by(b, top.n, p.r1);
   if (p.r2.defined())
     g = concat({g, top.second.defined() ? top.second : astype(zeros_like(p.r2), g.dtype())}, {.axis = -1});
-  if (b.out.size() == 3) {
-    Tensor back;
-    {
-      const Unrecorded here;
-      back = broadcast_to(expand_dims(argsort(b.out[2]), {.axis = -2}), g.shape());
-    }
-    g = take_along_axis(g, back, {.axis = -1});
-  }
-  return {g};
+  return {unpivoted(b, g)};
 }
 
 }  // namespace wp::linalg

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "linalg/clusters.hpp"
-#include "linalg/freedom.hpp"
 #include "linalg/rule_kit.hpp"
 
 namespace wp::linalg {
@@ -30,7 +29,9 @@ class Quotients {
 
   const Backward& b_;
   const Clusters& c_;
-  Tensor tolerance_;
+  Tensor rounding();
+
+  Tensor tolerance_, rounding_;
   std::function<Tensor()> noise_;
 };
 
@@ -67,9 +68,11 @@ void find_close(const Backward& b, const Tensor& a, const Tensor& kept, bool lea
 // A cotangent of values alone, with ties levelled: a kink is a finding. `at`: the cotangent for other values.
 Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::string_view what,
                 const std::function<Tensor(const Tensor& values)>& at);
-// What the cotangent g of values loses: where it differs between values that are nearly equal, whose vectors mix
-// (WP-GRD-008), and where it moves with the errors of small values, as that of log does (WP-GRD-012). `at`: g for
-// other values. Nothing is looked at where the caller does not want answers checked.
+// What the cotangent g of values alone loses where it differs between values that are nearly equal, whose vectors mix
+// (WP-GRD-008). Here and below nothing is looked at where the caller does not want answers checked.
+void find_mixed(const Backward& b, const Tensor& g, const Clusters& c);
+// What it loses where it moves with the errors of small values, as that of log does (WP-GRD-012). `at`: g for other
+// values.
 void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
                  const std::function<Tensor(const Tensor&)>& at);
 // The cotangent of values that are computed once more, where the way back is differentiated again; as it came where

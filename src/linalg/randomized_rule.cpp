@@ -216,6 +216,9 @@ class Leading : public Backward {
   }
   std::optional<bool> verify() const noexcept override { return b_.verify(); }
   int depth() const noexcept override { return b_.depth(); }
+  Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
+    return b_.pulled_back(f, x, g);
+  }
   void find(Finding f) const override { b_.find(std::move(f)); }
 
  private:
@@ -246,7 +249,10 @@ const Op first_order_only = {
 };
 
 Saved of_whole(const Saved& s, const Replay& replay) {
-  return {s.op, s.attrs, s.in, {replay.out().begin(), replay.out().size()}, {&replay.bounds(), 1}, s.facts, s.place};
+  Saved whole = s;
+  whole.out = {replay.out().begin(), replay.out().size()};
+  whole.residuals = {&replay.bounds(), 1};
+  return whole;
 }
 
 }  // namespace

@@ -4,17 +4,11 @@
 #include <random>
 
 #include "base/text.hpp"
-#include "linalg/freedom.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
-
-bool& met_freedom() noexcept {
-  thread_local bool met = false;
-  return met;
-}
 
 Tensor skew(const Tensor& z) {
   return multiply(subtract(z, adjoint(z)), 0.5);
@@ -56,8 +50,8 @@ Tensor trailing(const Tensor& x, std::int64_t k) {
   return x.shape().back() == k ? Tensor() : Tensor(x[{ellipsis, slice(k, none)}]);
 }
 
-void must_vanish(const Tensor& k, const Tensor& tolerance, std::string_view what) {
-  met_freedom() = true;
+void must_vanish(const Backward& b, const Tensor& k, const Tensor& tolerance, std::string_view what) {
+  b.choose();
   const Unrecorded here;
   if (bool(wp::any(greater(wp::abs(k), tolerance)))) refuse_gauge(what, largest(k), largest(tolerance));
 }

@@ -27,7 +27,7 @@ double gauge_rounding(DType dtype, std::int64_t n);
 
 // What a loss may not depend on, because the matrix determines it not at all: k vanishes up to `tolerance`, or there
 // is no derivative (WP-GRD-007).
-void must_vanish(const Tensor& k, const Tensor& tolerance, std::string_view what);
+void must_vanish(const Backward& b, const Tensor& k, const Tensor& tolerance, std::string_view what);
 [[noreturn]] void refuse_gauge(std::string_view what, double measured, double tolerance);
 
 }  // namespace wp::linalg

@@ -5,7 +5,6 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
-#include "linalg/freedom.hpp"
 #include "linalg/stack.hpp"
 #include "linalg/verdict.hpp"
 #include "ops/products.hpp"
@@ -70,18 +69,17 @@ void no_derivative_here(std::string why, std::string_view advice) {
   refuse<GradientError>("WP-GRD-011", std::move(why), std::string(advice));
 }
 
-Tensor inverse_of_regular(const Tensor& a, const Tensor& g, std::string_view assume) {
+Tensor inverse_of_regular(const Backward& b, const Tensor& a, const Tensor& g, std::string_view assume) {
   const auto [inverse, diagnosis] = diagnosed::inv(a, {.assume = assume, .accuracy = "high"});
   const Tensor flat = reshape(g, {g.size()});
-  for (std::int64_t i = 0; i < diagnosis.size(); ++i)
-    if (diagnosis.status(i) != Status::singular) {
-      continue;
-    } else if (met_freedom() = true; value_at(flat, i) != complex128(0)) {
-      no_derivative_here(
-          say("the matrix", diagnosis.size() > 1 ? say(" ", i, " of ", diagnosis.size()) : std::string(),
-              " is singular: log|det| has no derivative there."),
-          "Use det, whose derivative exists, or add a multiple of the identity.");
-    }
+  for (std::int64_t i = 0; i < diagnosis.size(); ++i) {
+    if (diagnosis.status(i) != Status::singular) continue;
+    b.choose();  // forward mode goes back with zeros, and must not end here
+    if (value_at(flat, i) == complex128(0)) continue;
+    no_derivative_here(say("the matrix", diagnosis.size() > 1 ? say(" ", i, " of ", diagnosis.size()) : std::string(),
+                           " is singular: log|det| has no derivative there."),
+                       "Use det, whose derivative exists, or add a multiple of the identity.");
+  }
   return inverse;
 }
 

@@ -41,7 +41,7 @@ Tensor assumed_cotangent(const Tensor& a, const Tensor& g, std::string_view assu
 
 // A⁻¹ for the derivative of log det A; members that are singular have none, and are refused where their cotangent g
 // is not 0.
-Tensor inverse_of_regular(const Tensor& a, const Tensor& g, std::string_view assume);
+Tensor inverse_of_regular(const Backward& b, const Tensor& a, const Tensor& g, std::string_view assume);
 // The cotangent of A = L Lᴴ: L⁻ᴴ K L⁻¹, K the Hermitian part of Φ(Lᴴ g), where Φ takes the lower triangle with half
 // the diagonal (Murray 2016).
 Tensor cholesky_cotangent(const Tensor& l, const Tensor& g);

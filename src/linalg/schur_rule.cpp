@@ -291,7 +291,7 @@ Tensors vjp_schur(const Backward& b) {
   const Tensor turn = subtract(w, adjoint(w));
   if (is_complex(t.dtype())) {
     const Tensor allowed = unrecorded([&] { return multiply(size, gauge_rounding(t.dtype(), t.shape(-1))); });
-    must_vanish(diagonal(turn), squeeze(allowed, -1), "the phases of Z's columns");
+    must_vanish(b, diagonal(turn), squeeze(allowed, -1), "the phases of Z's columns");
   }
   const Tensor c = tril(turn, {.k = -1}), y = turning(t, c, true, b.place);
   find_amplified(b, gap, t, c, y);

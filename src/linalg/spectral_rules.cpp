@@ -91,6 +91,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
 Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& g,
                           const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
   const Tensor level = levelled(b, g, c, "singular values", at);
+  find_mixed(b, level, c);
   find_unsure(b, level, c, s, at);
   const std::int64_t k = s.shape().back();
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
@@ -156,6 +157,7 @@ Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v
 Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& g,
                                const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
   const Tensor level = levelled(b, g, c, "eigenvalues", at);
+  find_mixed(b, level, c);
   find_unsure(b, level, c, values, at);
   return recombined(v, level, v);
 }
@@ -169,10 +171,9 @@ Tensors vjp_svd(const Backward& b) {
   if (s.size() == 0) return {zeros_for(b.facts[0])};
   const Clusters c = clusters_of(s, b.residuals[0], true, terms);
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
-  if (!vectors)
-    return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, [&](const Tensor& values) {
-      return b.taylor({{{}, values, {}}, {}}, {}, 0)[0][1];
-    })};
+  const auto at = [&](const Tensor& values) { return b.taylor({{{}, values, {}}, {}}, {}, 0)[0][1]; };
+  if (!vectors) return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, at)};
+  if (g[1].defined()) find_unsure(b, g[1], c, s, at);
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
   if (!c.any) return {gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c)};
@@ -185,11 +186,11 @@ Tensors vjp_eigh(const Backward& b) {
   if (values.size() == 0) return {zeros_for(b.facts[0])};
   const Clusters c = clusters_of(values, b.residuals[0], false, terms);
   Tensor g;
+  const auto at = [&](const Tensor& other) { return b.taylor({{other, {}}, {}}, {}, 0)[0][0]; };
   if (!b.cotangents[1].defined()) {
-    g = gradient_of_eigenvalues(b, values, v, b.cotangents[0], c, [&](const Tensor& other) {
-      return b.taylor({{other, {}}, {}}, {}, 0)[0][0];
-    });
+    g = gradient_of_eigenvalues(b, values, v, b.cotangents[0], c, at);
   } else {
+    if (b.cotangents[0].defined()) find_unsure(b, b.cotangents[0], c, values, at);
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
       const Tensor level = level_values(c, values, 64 * finfo(values.dtype()).eps);

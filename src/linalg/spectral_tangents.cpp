@@ -13,7 +13,7 @@ Tensors jvp_svd(const Forward& f) {
   const Tensor v = adjoint(f.out[2]);
   const std::int64_t k = s.shape().back(), m = u.shape(-2), n = v.shape(-2);
   const Clusters c = tangent_clusters(s, f.residuals[0], true);
-  if (c.any || is_complex(u.dtype()) || u.shape(-1) > k || v.shape(-1) > k) met_freedom() = true;
+  if (c.any || is_complex(u.dtype()) || u.shape(-1) > k || v.shape(-1) > k) f.choose();
   const Tensor u1 = leading(u, k), v1 = leading(v, k), same = astype(eye(k), DType::boolean);
   const Tensor p = product(adjoint(u1), da, v1);
   const Tensor apart = subtract(row(s), column(s)), joint = add(row(s), column(s));
@@ -44,7 +44,7 @@ Tensors jvp_eigh(const Forward& f) {
   const Tensor &values = f.out[0], &v = f.out[1];
   if (values.size() == 0) return {zeros_for(f.output(0)), zeros_for(f.output(1))};
   const Clusters c = tangent_clusters(values, f.residuals[0], false);
-  if (c.any || is_complex(v.dtype())) met_freedom() = true;
+  if (c.any || is_complex(v.dtype())) f.choose();
   const Tensor p = product(adjoint(v), meant_hermitian(f.tangents[0], f.attr(0)), v);
   const Tensor apart = subtract(row(values), column(values)), same = astype(eye(v.shape().back()), DType::boolean);
   Tensor tied;
@@ -55,21 +55,27 @@ Tensors jvp_eigh(const Forward& f) {
   return {real(linalg::diagonal(p)), matmul(v, turning_tangent(where(same, 0, p), where(same, 1, apart), tied))};
 }
 
+namespace {
+Forward with_outputs(const Forward& f, const Tensors& out) {
+  Forward other = f;
+  other.out = {out.begin(), out.size()};
+  return other;
+}
+}  // namespace
+
 // The values alone: their vectors are computed now, and must be those that the direction leaves together.
 Tensors jvp_svdvals(const Forward& f) {
   if (f.out[0].size() == 0) return {zeros_for(f.output(0))};
   const SvdResult d = svd(f.in[0], {.full_matrices = false});
   const Tensors all{d.U, d.S, d.Vh};
-  return {jvp_svd(
-      Forward{{f.op, f.attrs, f.in, {all.begin(), all.size()}, f.residuals, f.facts, f.place}, f.tangents})[1]};
+  return {jvp_svd(with_outputs(f, all))[1]};
 }
 Tensors jvp_eigvalsh(const Forward& f) {
   if (f.out[0].size() == 0) return {zeros_for(f.output(0))};
   const Attr& uplo = f.attr(0);
   const EighResult d = eigh(f.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
   const Tensors all{d.eigenvalues, d.eigenvectors};
-  return {jvp_eigh(
-      Forward{{f.op, f.attrs, f.in, {all.begin(), all.size()}, f.residuals, f.facts, f.place}, f.tangents})[0]};
+  return {jvp_eigh(with_outputs(f, all))[0]};
 }
 
 }  // namespace wp::linalg

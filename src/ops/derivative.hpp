@@ -2,6 +2,7 @@
 // tangents) and never add: only the tape adds. A cotangent is brought to its input's shape and dtype by the tape.
 // Complex: a cotangent is ∂L/∂Re + i ∂L/∂Im.
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "ops/op.hpp"
@@ -32,11 +33,17 @@ struct Saved {
   Facts facts;  // of the inputs, then of the outputs, whether they were kept or not
   Place place;
   const void* keepsake = nullptr;
+  bool* chose = nullptr;  // of the forward mode that waits for the answer, if one does
 
   const Dims& shape(std::size_t input) const noexcept { return facts[input].shape; }
   DType dtype(std::size_t input) const noexcept { return facts[input].dtype; }
   const Fact& output(std::size_t i) const noexcept { return facts[in.size() + i]; }
   const Attr& attr(std::size_t i) const noexcept { return attrs[i]; }
+  // To be told by a rule that takes one of many vectors, which a matrix determines up to phases or a basis only: what
+  // is computed from them must not see which, and ways back can tell.
+  void choose() const noexcept {
+    if (chose) *chose = true;
+  }
 };
 
 // Outputs and inputs of a call, each may be undefined.
@@ -61,6 +68,8 @@ struct Backward : Saved {
   // How many times what the rule computes may be differentiated again.
   virtual int depth() const noexcept = 0;
   bool recorded() const noexcept { return depth() > 0; }
+  // What f computes now, differentiated: the cotangents of x if g is that of f(). Zeros where f does not use it.
+  virtual Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const = 0;
   // A fact about this derivative: tape.findings().
   virtual void find(Finding f) const = 0;
 };

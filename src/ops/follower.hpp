@@ -10,4 +10,11 @@ class Follower : public Observer {
   virtual bool follows(const Tensor& t) const noexcept = 0;
 };
 
+// Whether anybody who listens differentiates what is computed from t.
+inline bool followed(const Tensor& t) {
+  for (const Listener* l = context().listeners; l; l = l->outer)
+    if (const auto* const f = dynamic_cast<const Follower*>(l->observer); f && f->follows(t)) return true;
+  return false;
+}
+
 }  // namespace wp

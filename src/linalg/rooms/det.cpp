@@ -174,7 +174,7 @@ Tensors vjp_slogdet(const Backward& b) {
     g = g.defined() ? add(g, turn) : turn;
   }
   if (!g.defined()) return {zeros_for(b.facts[0])};
-  const Tensor inverse = inverse_of_regular(b.in[0], g, "detect");
+  const Tensor inverse = inverse_of_regular(b, b.in[0], g, "detect");
   find_lost_digits(b);  // of what is not refused
   return {multiply(each(g), adjoint(inverse))};
 }

@@ -84,7 +84,7 @@ void forward(Call& c) {
 Tensors vjp(const Backward& b) {
   find_lost_digits(b);
   const Tensor a = meant_hermitian(b.in[0], b.attr(0));
-  const Tensor inverse = inverse_of_regular(a, b.g(), "symmetric");
+  const Tensor inverse = inverse_of_regular(b, a, b.g(), "symmetric");
   return {hermitian_cotangent(multiply(each(b.g()), inverse), b.attr(0))};
 }
 

@@ -1,12 +1,13 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "kernels/scan.hpp"
 #include "linalg/each.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/spectral.hpp"
-#include "ops/derivative.hpp"
+#include "ops/kinks.hpp"
 #include "ops/reduce.hpp"
 #include "wellposed/index.hpp"
 #include "wellposed/ops.hpp"
@@ -118,7 +119,12 @@ Tensor best_lines(const Tensor& a, bool columns, bool least) {
 
 // Of sums and singular values that tie, each takes an even share: a subgradient; 0 at 0.
 Tensor matrix_cotangent(const Backward& b, Norm norm, const Tensor& a, const Tensor& y, const Tensor& g) {
-  if (norm == Norm::frobenius) return multiply(where(equal(y, 0), 0, divide(a, where(equal(y, 0), 1, y))), g);
+  if (norm == Norm::frobenius) {
+    const Tensor zero = equal(y, 0);
+    if (any_true(logical_and(zero, not_equal(g, 0))))
+      find_kink(b, 0, 0, "the norm has a kink at 0. The gradient is a subgradient: 0.");
+    return slope_times(b, a, divide(a, where(zero, 1, y)), broadcast_to(zero, a.shape()), g);
+  }
   if (norm == Norm::nuclear) {
     const Tensor kept = values_that_are(Which::not_zero, a);
     find_uneven(b, kept, std::min(a.shape(-2), a.shape(-1)), "a singular value is zero");
@@ -136,6 +142,10 @@ Tensor matrix_cotangent(const Backward& b, Norm norm, const Tensor& a, const Ten
   const bool columns = norm == Norm::one || norm == Norm::least_one;
   const Tensor mark = unrecorded([&] { return best_lines(a, columns, norm >= Norm::least_one); });
   const Tensor share = sum(astype(mark, g.dtype()), {.axis = {-2, -1}, .keepdims = true});
+  if (any_true(greater(share, 1)))
+    find_kink(b, largest(share), 1,
+              say("the norm has a kink where ", columns ? "columns" : "rows",
+                  " tie. The gradient is a subgradient: the mean over the tie."));
   return multiply(sign(a), where(mark, divide(g, share), 0));
 }
 

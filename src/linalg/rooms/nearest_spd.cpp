@@ -5,6 +5,7 @@
 #include "kernels/modular.hpp"
 #include "linalg/each.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "ops/derivative.hpp"
 #include "ops/reduce.hpp"
@@ -124,12 +125,25 @@ void forward(Call& c) {
   keep_counts(c);
 }
 
+// max(λ, 0) has a kink at 0.
+void find_edge(const Backward& b, const Tensor& a) {
+  const Unrecorded here;
+  const Tensor size = abs(diagnosed::eigvalsh(a).value), most = max(size, {.axis = -1, .keepdims = true});
+  const double rounding = 8 * static_cast<double>(a.shape().back()) * finfo(real_of(a.dtype())).eps;
+  if (any_true(less_equal(size, multiply(most, rounding))))
+    find_kink(
+        b, 0, 0,
+        "the nearest matrix has a kink where an eigenvalue is 0. The gradient is a subgradient: that of cutting "
+        "it off, or of keeping it.");
+}
+
 // Eigenvalues below 0 are cut off; the multiple of the identity that is added is rounding.
 Tensors vjp(const Backward& b) {
   const Tensor& kept = b.residuals[0];
   const Tensor cut = not_equal(kept[{ellipsis, 1}], b.shape(0).back());
   if (!any_true(cut)) return {hermitian_cotangent(b.g(), b.attr(0))};
   const Tensor a = meant_hermitian(b.in[0], b.attr(0));
+  find_edge(b, a);
   return {hermitian_cotangent(spectral_cotangent(SpectralFunction::positive, kept, a, b.g()), b.attr(0))};
 }
 

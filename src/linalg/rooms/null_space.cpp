@@ -104,7 +104,7 @@ Tensors vjp(const Backward& b, bool null) {
   if (g.size() == 0 || b.in[0].size() == 0) return {zeros_for(b.facts[0])};
   unrecorded([&] {
     const Tensor allowed = multiply(size_of(g), gauge_rounding(g.dtype(), basis.shape(-2)));
-    must_vanish(skew(matmul(adjoint(basis), g)), allowed, "which basis the columns are");
+    must_vanish(b, skew(matmul(adjoint(basis), g)), allowed, "which basis the columns are");
   });
   const Tensor inside = matmul(basis, adjoint(basis)), part = hermitian(matmul(g, adjoint(basis)));
   if (null) return {adjoint(projector_cotangent(b.residuals[0], adjoint(b.in[0]), inside, negative(part)))};

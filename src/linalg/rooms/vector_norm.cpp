@@ -4,8 +4,9 @@
 #include "base/text.hpp"
 #include "kernels/norms.hpp"
 #include "kernels/scan.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
-#include "ops/derivative.hpp"
+#include "ops/kinks.hpp"
 #include "ops/lines.hpp"
 #include "ops/moves.hpp"
 #include "ops/reduce.hpp"
@@ -76,25 +77,37 @@ void forward(Call& c) {
   forward_general(c, p);
 }
 
+void find_kinks(const Backward& b, const Tensor& zero, const Tensor& g) {
+  const linalg::Unrecorded here;
+  if (linalg::any_true(logical_and(zero, not_equal(g, 0))))
+    linalg::find_kink(b, 0, 0,
+                      "the norm has a kink where all elements are 0. The gradient is a subgradient: 0 there.");
+}
+
 // ∂‖x‖/∂x = (x/|x|) (|x|/‖x‖)^(p−1); 0 at 0, and even shares among the largest (p = inf).
 Tensors vjp(const Backward& b) {
   const Tensor& x = b.in[0];
   const double p = b.attr(2).real();
   if (x.size() == 0 || p == 0) return {zeros_for(b.facts[0])};
   const Tensor g = spread(b, b.g()), y = spread(b, b.out[0]);
-  if (p == 1) return {multiply(sign(x), g)};
+  if (p == 1) return {slope_times(b, x, sign(x), equal(x, 0), g, Kink::straight)};
   if (std::isinf(p)) {
     const Tensor mark = equal(abs(x), y);
     const OptionalInts axes = b.attr(0) ? OptionalInts(Ints(b.attr(0).ints())) : OptionalInts();
     const Tensor share = sum(astype(mark, g.dtype()), {.axis = axes, .keepdims = true});
+    if (linalg::any_true(greater(share, 1)))
+      linalg::find_kink(
+          b, linalg::largest(share), 1,
+          "the norm has a kink where elements tie. The gradient is a subgradient: the mean over the tie.");
     return {multiply(sign(x), where(mark, divide(g, share), 0))};
   }
   const Tensor zero = equal(y, 0), size = where(zero, 1, y);
-  if (p == 2) return {multiply(divide(x, size), g)};
+  find_kinks(b, zero, g);
+  if (p == 2) return {slope_times(b, x, divide(x, size), zero, g)};
   const Tensor part = divide(abs(x), size);
   const Tensor own =
       p > 2 ? multiply(divide(x, size), pow(part, p - 2)) : multiply(sign(x), pow(where(zero, 1, part), p - 1));
-  return {multiply(where(zero, 0, own), g)};
+  return {slope_times(b, x, where(zero, 0, own), zero, g)};
 }
 
 std::vector<Sample> samples() {

@@ -2,7 +2,9 @@
 
 #include "ops/arithmetic.hpp"
 #include "ops/derivative.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/kinks.hpp"
 #include "simd/math.hpp"
 #include "wellposed/ops.hpp"
 
@@ -63,10 +65,22 @@ struct Back {
 constexpr simd::Loops fused = simd::loops2<Back>(simd::RealFloats{});
 Tensors vjp(const Backward& b) {
   const Tensor at_once = vjp_fused(b, fused);
-  return {at_once.defined() ? at_once : multiply(b.g(), sign(b.in[0]))};
+  if (at_once.defined()) return {at_once};
+  const Tensor& x = b.in[0];
+  return {slope_times(b, x, sign(x), equal(x, 0), b.g(), is_complex(x.dtype()) ? Kink::one_sided : Kink::both)};
 }
 Tensors jvp(const Forward& f) {
-  return {real(multiply(conj_of(sign(f.in[0])), f.tangents[0]))};
+  const Tensor &x = f.in[0], &t = f.tangents[0];
+  const Tensor slope = real(multiply(conj_of(sign(x)), t));
+  const auto [zero, any_zero] = [&] {
+    const Unseen unseen;
+    const checks off(CheckLevel::off);
+    const Tensor at = equal(x, 0);
+    return std::pair(at, bool(any(at)));
+  }();
+  if (!any_zero) return {slope};
+  f.choose();  // one side of a kink: where the answer leaves, ways back give their subgradient
+  return {where(zero, abs(t), slope)};
 }
 
 std::vector<Sample> samples() {

@@ -2,6 +2,7 @@
 
 #include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/kinks.hpp"
 #include "simd/math.hpp"
 #include "wellposed/ops.hpp"
 
@@ -13,8 +14,15 @@ constexpr simd::Loops loops = simd::math_loops<simd::Fn::hypot>();
 
 // x/y, the subgradient 0 at the origin.
 Tensor partial(const Saved& s, std::size_t i) {
-  const Tensor &y = s.out[0], origin = equal(y, 0);
-  return where(origin, 0, divide(s.in[i], where(origin, 1, y)));
+  const Tensor& y = s.out[0];
+  return divide(s.in[i], where(equal(y, 0), 1, y));
+}
+Tensors vjp(const Backward& b) {
+  Tensors all(2);
+  const Tensor origin = equal(b.out[0], 0);
+  for (std::size_t i = 0; i < 2; ++i)
+    if (b.wants(i)) all[i] = slope_times(b, b.in[i], partial(b, i), origin, b.g());
+  return all;
 }
 
 std::vector<Sample> samples() {
@@ -39,6 +47,7 @@ const Op op_hypot = elementwise({
     .params = {{"x1", kinds::real}, {"x2", kinds::real}},
     .loops = &loops,
     .integer_as_float = kinds::integer,
+    .vjp = vjp,
     .partial = partial,
     .saves_inputs = 3,
     .saves_outputs = 1,

@@ -4,6 +4,7 @@
 #include "ops/arithmetic.hpp"
 #include "ops/derivative.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/follower.hpp"
 #include "simd/math.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
@@ -136,6 +137,7 @@ Tensor partial(const Saved& s, std::size_t i) {
   const Tensor x = brought(s.in[0]), p = brought(s.in[1]);
   if (i == 0) {
     if (p.size() == 1 && value_at(p, 0) != complex128(0)) return multiply(p, pow(x, subtract(p, 1)));
+    if (p.size() == 1 && !followed(s.in[1])) return {};  // 0 x⁻¹ would overflow where x is small, in the end
     const Tensor flat = logical_and(equal(x, 0), equal(p, 0));
     return where(flat, 0, multiply(p, pow(where(flat, 1, x), subtract(p, 1))));
   }

@@ -1,5 +1,5 @@
 #include "kernels/moments.hpp"
-#include "ops/derivative.hpp"
+#include "ops/kinks.hpp"
 #include "ops/reduce.hpp"
 #include "wellposed/ops.hpp"
 
@@ -28,10 +28,12 @@ Tensor slope(const Saved& s) {
   const Tensor d = divide(centred(centred(x)), static_cast<double>(run_length(s)) - s.attr(2).real());
   if (&s.op == &op_var) return multiply(2, d);
   const Tensor y = with_axes(s, s.out[0]), flat = equal(y, 0);
-  return where(flat, 0, divide(d, where(flat, 1, y)));
+  return divide(d, where(flat, 1, y));
 }
 Tensors vjp(const Backward& b) {
-  return {multiply(spread(b, b.g()), slope(b))};
+  const Tensor g = spread(b, b.g());
+  if (&b.op == &op_var || b.in[0].size() == 0) return {multiply(g, slope(b))};
+  return {slope_times(b, b.in[0], slope(b), equal(spread(b, b.out[0]), 0), g)};
 }
 Tensors jvp(const Forward& f) {
   return {summed(f, real(multiply(conj_of(slope(f)), f.tangents[0])))};

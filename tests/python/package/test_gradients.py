@@ -310,3 +310,33 @@ def test_unwatched_and_wrong_arguments_are_refused():
         y = x * 2.0
     with pytest.raises(wp.GradientError):
         tape.gradient(y, x)
+
+
+def test_a_tensor_that_is_differentiated_is_refused_where_a_number_is_meant():
+    x = wp.asarray(2.0)
+    for f in (lambda t: wp.full((2,), t), lambda t: wp.linspace(0.0, t, 3), lambda t: wp.full_like(wp.ones(2), t)):
+        with wp.GradientTape() as tape:
+            tape.watch(x)
+            with pytest.raises(wp.GradientError, match="would be lost"):
+                f(x)
+            assert f(float(x)).shape[0] > 1
+        assert f(x).shape[0] > 1
+
+
+@pytest.mark.parametrize("values", [[2.0, 2.0, 1.0], [2.0, 0.0, 0.0], [3.0, 2.0, 1.0]])
+def test_rules_and_checkpoints_of_the_caller_may_follow_a_decomposition_with_ties(values):
+    x, w = wp.asarray(np.diag(values)), wp.asarray(np.arange(9.0).reshape(3, 3))
+    cubes = wp.custom_gradient(lambda s: (s * s * s, lambda g: g * 3.0 * s * s))
+    op = wp.custom_op("cubes", lambda s: s * s * s, vjp=lambda inputs, outputs, g: [g[0] * 3.0 * inputs[0] ** 2])
+    losses = (
+        lambda f: wp.sum(w * ((f.U * cubes(f.S)) @ f.Vh)),
+        lambda f: wp.sum(w * ((f.U * op(f.S)) @ f.Vh)),
+        lambda f: wp.checkpoint(lambda u, s, vh: wp.sum(w * ((u * s**3) @ vh)), f.U, f.S, f.Vh),
+    )
+    a, k = np.diag(values), np.asarray(w)
+    exact = k @ a.T @ a + a @ k.T @ a + a @ a.T @ k
+    for loss in losses:
+        with wp.GradientTape() as tape:
+            tape.watch(x)
+            y = loss(wp.linalg.svd(x))
+        np.testing.assert_allclose(np.asarray(tape.gradient(y, x)), exact, atol=1e-11)
