@@ -284,6 +284,7 @@ void Walk::rest_on(const Made& start, std::int64_t element, Blame& b) {
 Blame Walk::from(const Tensor& x, std::int64_t element) {
   Blame b = back(x, element, {&x, element}, calls_.size());
   b.asked = link("", x, element);
+  if (!nonfinite_at(x, element) && !is_marked(x, element)) return b;  // what else is not finite has other causes
   for (const Kept& k : calls_)
     for (const Tensor& t : k.out) b.spread += next_nonfinite(t, 0) >= 0;
   if (b.source == Blame::Source::op && b.spread > 0) --b.spread;
