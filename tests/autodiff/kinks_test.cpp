@@ -301,4 +301,27 @@ TEST(Powers, WithWholeExponentsEndInZeros) {
   const Function twice = [&](const Tensor& t) { return cube(t) + cube(t); };
   EXPECT_LT(relative(gradient_by(twice, A), 2 * slope_of_cube(W, A)), 1e-3);
 }
+// Each sample has ties, zeros and gaps of its own.
+TEST(PerSampleGradients, AreRightAtTies) {
+  for (const DType dtype : {f32, f64, c64, c128}) {
+    Draw d(28);
+    const bool narrow = real_of(dtype) == f32;
+    const DType wide = is_complex(dtype) ? c128 : f64;
+    const Tensor W = d.normal({3, 3}, dtype), one = eye(3, {.dtype = dtype});
+    std::vector<Tensor> samples;
+    for (const std::vector<double>& s :
+         {std::vector<double>{2, 2, 1}, {2, 2, 2}, {2, 0, 0}, {0, 0, 0}, {2, 2 - 1e-9, 1}, {3, 2, 1}})
+      samples.push_back(d.with_values(3, 3, s, dtype));
+    const auto loss = [&](const std::vector<Tensor>& p, const std::vector<Tensor>& x) {
+      const auto f = linalg::svd(matmul(p[0], x[0]));
+      return against(W, matmul(f.U * row(f.S * f.S * f.S), f.Vh));
+    };
+    const Tensor all = per_sample_gradients(loss, {one}, {stack(Tensors(samples.begin(), samples.end()))})[0];
+    for (std::size_t k = 0; k < samples.size(); ++k) {
+      const Tensor A = astype(samples[k], wide), exact = matmul(slope_of_cube(astype(W, wide), A), adjoint(A));
+      const Tensor off = wp::max(wp::abs(astype(Tensor(all[{static_cast<std::int64_t>(k)}]), wide) - exact));
+      EXPECT_LT(off.item<double>(), narrow ? 2e-3 : 1e-9) << k << name(dtype);
+    }
+  }
+}
 }  // namespace
