@@ -48,6 +48,7 @@ struct Behaviour {
   std::function<Many(Keepsake&, const Many&)> forward;
   std::function<Many(const Backward&)> vjp;
   std::function<Many(const Forward&)> jvp;
+  bool whole = false;  // an op to its caller: what is made inside, it made
 };
 
 const Behaviour& behaviour(Attrs attrs) {
@@ -79,9 +80,9 @@ void run_forward(Call& c) {
       if (kernels::first_nonfinite(y.dtype(), whole.node()->data, 0, y.size()) >= 0)
         c.status.bits |= simd::Status::nonfinite;
     }
-    // A tensor of its own: others may hold the one that the function gave. What a call inside made, it made.
+    // A tensor of its own: others may hold the one that the function gave. What a call inside made, that call made.
     c.out.push_back(view_of(y, y.shape(), y.strides()));
-    c.out.back().node()->note = y.node()->note;
+    if (!b.whole) c.out.back().node()->note = y.node()->note;
   }
 }
 
@@ -180,6 +181,7 @@ class Captures : public Observer {
 TensorsFunction custom_op(CustomOp op, std::source_location where) {
   if (!op.forward) raise<ArgumentError>("WP-ARG-002", "custom_op", "forward is missing.");
   const auto b = made(op.name.empty() ? std::string_view("custom_op") : op.name);
+  b->whole = true;
   b->forward = [f = op.forward](Keepsake&, const Many& x) { return f(x); };
   if (op.vjp)
     b->vjp = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };

@@ -9,8 +9,8 @@
 
 namespace wp::linalg {
 
-// |λ̂ − λ| ≤ min(absolute, relative·|λ|) + rounding·|λ|, the last for values that were brought to a narrower dtype; among
-// its denormal numbers + least/2.
+// |λ̂ − λ| ≤ min(absolute, relative·|λ|) + rounding·|λ|, the last for values that were brought to a narrower dtype;
+// among its denormal numbers + least/2.
 struct Bounds {
   double absolute = HUGE_VAL, relative = HUGE_VAL, rounding = 0;
   DType dtype = DType::f64;  // of the values

@@ -8,8 +8,8 @@ namespace {
 
 template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks) {
-  chosen(baseline::determinant<T>, avx2::determinant<T>, avx512::determinant<T>)(static_cast<int>(n), a, range, value,
-                                                                                 log, marks);
+  chosen_for(range, baseline::determinant<T>, avx2::determinant<T>, avx512::determinant<T>)(static_cast<int>(n), a,
+                                                                                            range, value, log, marks);
 }
 template void determinant(std::int64_t, Source<float>, Range, float*, float*, Marks);
 template void determinant(std::int64_t, Source<double>, Range, double*, double*, Marks);

@@ -8,7 +8,8 @@ namespace {
 
 template <class T>
 void inverse(std::int64_t n, Source<T> a, Range range, T* x, Marks marks) {
-  chosen(baseline::inverse<T>, avx2::inverse<T>, avx512::inverse<T>)(static_cast<int>(n), a, range, x, marks);
+  chosen_for(range, baseline::inverse<T>, avx2::inverse<T>, avx512::inverse<T>)(static_cast<int>(n), a, range, x,
+                                                                                marks);
 }
 template <class T>
 void condition(std::int64_t n, Source<T> a, Range range, Marks marks) {
