@@ -104,13 +104,23 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
   return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);
 }
 
+namespace {
+
+// The cotangents of values, one each; none where nobody asks, or they are not of these values.
+std::vector<double> judged_cotangents(const Backward& b, const Tensor& g, const Clusters& c) {
+  if (!b.verify().value_or(true)) return {};
+  std::vector<double> v = doubles_of(g);
+  return v.size() == c.s.size() ? v : std::vector<double>();
+}
+
+}  // namespace
+
 void find_mixed(const Backward& b, const Tensor& g, const Clusters& c) {
   const Unrecorded here;
-  if (!b.verify().value_or(true)) return;
+  const std::vector<double> v = judged_cotangents(b, g, c);
+  if (v.empty()) return;
   const double half = half_the_digits(g);
   const auto k = static_cast<std::size_t>(g.shape().back());
-  const std::vector<double> v = doubles_of(g);
-  if (v.size() != c.s.size()) return;
   double least_gap = HUGE_VAL;
   for (std::size_t first = 0; first < v.size(); first += k) {
     const double most = largest_of(v, first, k);
@@ -130,11 +140,10 @@ void find_mixed(const Backward& b, const Tensor& g, const Clusters& c) {
 void find_unsure(const Backward& b, const Tensor& g, const Clusters& c, const Tensor& s,
                  const std::function<Tensor(const Tensor&)>& at) {
   const Unrecorded here;
-  if (!b.verify().value_or(true)) return;
+  const std::vector<double> v = judged_cotangents(b, g, c);
+  if (v.empty()) return;
   const double half = half_the_digits(g);
   const auto k = static_cast<std::size_t>(g.shape().back());
-  const std::vector<double> v = doubles_of(g);
-  if (v.size() != c.s.size()) return;
   std::vector<char> small(v.size());  // known to few digits; of ties their bases tell
   for (std::size_t i = 0; i < v.size(); ++i)
     small[i] = v[i] != 0 && c.group[i] < 0 && c.error[i] > half * std::fabs(c.s[i]);
