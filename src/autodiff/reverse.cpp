@@ -74,6 +74,7 @@ class RuleCall : public Backward {
     for (const Listener* l = context().listeners; l; l = l->outer) n += l->observer != nullptr;
     return n;
   }
+  bool of_derivative() const override { return pass_.leads_to_rule(step_); }
   Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
     return autodiff::pulled_back(f, x, g, place);
   }
@@ -156,6 +157,21 @@ void Reverse::mark_needed() {
     for (std::uint32_t i = 0; i < s.outputs; ++i)
       if (is_floating(s.facts[s.inputs + i].dtype)) needed_[static_cast<std::size_t>(s.slots[s.inputs + i])] = 1;
   }
+}
+
+bool Reverse::leads_to_rule(std::size_t step) const {
+  const Steps& steps = tape_.steps();
+  std::vector<char> rests(made_.size(), 0);
+  const auto any = [&](std::span<const std::int32_t> slots) {
+    return std::any_of(slots.begin(), slots.end(), [&](std::int32_t i) { return i >= 0 && rests[std::size_t(i)]; });
+  };
+  for (std::size_t k = step; k < end_; ++k) {
+    const Step& s = steps[k];
+    if (k > step && !any(s.in_slots())) continue;
+    if (k > step && s.in_rule) return true;
+    for (const std::int32_t o : s.out_slots()) rests[static_cast<std::size_t>(o)] = 1;
+  }
+  return false;
 }
 
 void Reverse::add_to(std::int32_t slot, Tensor g) {

@@ -15,6 +15,8 @@ class Reverse {
   friend class RuleCall;
   void seed();
   void mark_needed();
+  // Whether some call of a derivative's rule rests on what the step gave.
+  bool leads_to_rule(std::size_t step) const;
   void go_back(std::size_t step);
   Tensors apply_rule(std::size_t step, std::span<const Tensor> cotangents, std::span<const bool> wanted);
   void add_to(std::int32_t slot, Tensor g);

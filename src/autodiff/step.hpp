@@ -22,6 +22,7 @@ struct Step {
   Tensor* saved;        // inputs, outputs, residuals; undefined where the rule does not need them
   Attr* attr;
   std::shared_ptr<const void> keepsake;
+  bool in_rule = false;  // made by a derivative's rule
 
   // Whether optional input i was given.
   bool given(std::uint32_t i) const noexcept { return &facts[i] != &nothing; }

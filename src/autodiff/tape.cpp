@@ -43,7 +43,9 @@ Tape::~Tape() {
   stop();
 }
 void Tape::start() {
-  if (!listener_) listener_ = listen(*this);
+  if (listener_) return;
+  listener_ = listen(*this);
+  if (steps_.size() == 0) began_in_ = context().rule;
 }
 void Tape::stop() noexcept {
   if (listener_) silence(std::exchange(listener_, nullptr));
@@ -115,6 +117,7 @@ void Tape::record(const Call& c, std::span<const std::int32_t> in) {
   const bool whole = c.aside && c.aside->keeps_after;
   keeps_ = keeps_ || whole;
   Step& s = steps_.add(c);
+  s.in_rule = context().rule != began_in_;
   for (std::uint32_t i = 0; i < s.inputs; ++i) {
     const Tensor& t = c.in[i];
     s.slots[i] = in[i];

@@ -75,6 +75,7 @@ class Tape : public Follower {
 
   bool persistent_, keeps_ = false, used_up_ = false, in_passes_ = false;
   Listener* listener_ = nullptr;
+  const Running* began_in_ = nullptr;  // the rule that runs around this tape, if one does
   Slots slots_;
   Steps steps_;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // threads that share a context record one after the other

@@ -25,7 +25,7 @@ PencilCotangents cotangents_of(const Backward& b, const Tensor& w, const Tensor&
   if (gv.defined()) {
     Terms terms;
     for (const Tensors& g : t) terms.push_back(g[1]);
-    const Tensor turn = turning_cotangent(b, w, v, terms, c), mean = multiply(add(row(w), column(w)), 0.5);
+    const Tensor turn = turning_cotangent(b, w, v, terms, c, gw), mean = multiply(add(row(w), column(w)), 0.5);
     of_a = sum_of(of_a, turn);
     of_b = subtract(sum_of(of_b, negative(multiply(turn, mean))), multiply(hermitian(matmul(adjoint(v), gv)), 0.5));
   }

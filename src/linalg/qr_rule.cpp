@@ -194,6 +194,19 @@ Tensor divided_by(const Backward& b, const Tensor& n, const Tensor& r) {
   return adjoint(x);
 }
 
+// The same of second derivatives whose terms cancel before they are divided by R.
+void find_cancelled_by(const Backward& b, const Tensor& r, const Tensor& g) {
+  const Unrecorded here;
+  Tensor size;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!b.cotangents[i].defined()) continue;
+    const Tensor own = i == 0 ? size_of(b.cotangents[0]) : multiply(size_of(b.cotangents[1]), size_of(b.out[1]));
+    size = size.defined() ? maximum(size, own) : own;
+  }
+  const Tensor least = expand_dims(wp::min(wp::abs(diagonal(r)), {.axis = -1, .keepdims = true}), {.axis = -1});
+  find_cancelled(b, size, least, size_of(g));
+}
+
 // Columns in the order of the matrix, from that of the pivots.
 Tensor unpivoted(const Backward& b, const Tensor& g) {
   if (b.out.size() < 3) return g;
@@ -292,6 +305,7 @@ Tensors vjp_qr(const Backward& b) {
     if (recorded && !singular) find_small_pivots(b, pivots, size, allowed);
   }
   Tensor g = singular ? gradient_in_the_limit(b, p, small, size, k, tiny) : divided_by(b, top.n, p.r1);
+  if (!singular && b.of_derivative()) find_cancelled_by(b, p.r1, g);
   if (p.r2.defined())
     g = concat({g, top.second.defined() ? top.second : astype(zeros_like(p.r2), g.dtype())}, {.axis = -1});
   return {unpivoted(b, g)};

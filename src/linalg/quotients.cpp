@@ -107,6 +107,11 @@ Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const
     : b_(b), c_(c), noise_(std::move(noise)) {
   const Unrecorded here;
   if (size.defined()) tolerance_ = multiply(size, gauge_rounding(size.dtype(), n));
+  if (size.defined() && b.of_derivative()) size_ = size;
+}
+
+void Quotients::find_cancelled(const Tensor& size) const {
+  if (size_.defined() && least_.defined()) linalg::find_cancelled(b_, size_, least_, size);
 }
 
 Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except) {
@@ -116,6 +121,11 @@ Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Te
     const Unrecorded here;
     small = c_.any ? less_equal(wp::abs(d), c_.near) : zeros_like(d, {.dtype = DType::boolean});
     if (except.defined()) small = logical_and(small, logical_not(except));
+    if (size_.defined()) {
+      const Tensor out = except.defined() ? logical_or(small, except) : small;
+      const Tensor least = wp::min(where(out, HUGE_VAL, wp::abs(d)), {.axis = {-2, -1}, .keepdims = true});
+      least_ = least_.defined() ? minimum(least_, least) : least;
+    }
   }
   const auto direct = [&](const Tensor& series) {
     const Tensor safe = where(except.defined() ? logical_or(series, except) : series, 1, d);
@@ -205,8 +215,8 @@ std::string Quotients::tied_values(const Tensor& tied) const {
              std::min(i, j), " and ", std::max(i, j), ")", whose);
 }
 
-Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t,
-                         const Clusters& c) {
+Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c,
+                         const Tensor& diagonal) {
   const std::int64_t n = v.shape().back();
   Terms terms;
   for (const Tensor& g : t) terms.push_back(skew(matmul(adjoint(v), g)));
@@ -219,7 +229,10 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
   if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
   const Tensor pole =
       quotients.of(terms, subtract(row(values), column(values)), subtract(row(c.w), column(c.w)), same);
-  return where(same, 0, pole);
+  const Tensor turn = where(same, 0, pole);
+  quotients.find_cancelled(unrecorded(
+      [&] { return diagonal.defined() ? maximum(size_of(turn), size_of(row(diagonal))) : size_of(turn); }));
+  return turn;
 }
 
 namespace {

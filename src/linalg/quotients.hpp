@@ -20,6 +20,8 @@ class Quotients {
   Tensor of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except = {});
   // What must vanish because the matrix determines it not at all.
   void must_vanish(const Tensor& k, std::string_view what);
+  // What rounding of the numerators leaves of a derivative of this size (find_cancelled); to be asked last.
+  void find_cancelled(const Tensor& size) const;
 
  private:
   void judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small);
@@ -32,6 +34,7 @@ class Quotients {
   Tensor rounding();
 
   Tensor tolerance_, rounding_;
+  Tensor size_, least_;  // of the cotangents, and of the denominators, where they are asked for; […, 1, 1]
   std::function<Tensor()> noise_;
 };
 
@@ -40,8 +43,9 @@ class Quotients {
 Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents);
 
 // skew(Vᴴ g)_ij/(λⱼ − λᵢ) with zeros on the diagonal: how eigenvectors turn. t: cotangents of V and their
-// derivatives.
-Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c);
+// derivatives; `diagonal`: those of the values, or undefined.
+Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c,
+                         const Tensor& diagonal);
 
 // Those of values that tangents pass: each listener outside differentiates them once more.
 Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts);
@@ -58,6 +62,10 @@ void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std
 // Digits were lost.
 void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
                const char* advice);
+// Second derivatives whose terms cancel, so that rounding leaves them fewer than six digits, three in f32
+// (WP-GRD-012): suspected where rounding of the cotangents, divided by the `least` denominator, is large beside the
+// `size` of what was found, and then measured. All […, 1, 1].
+void find_cancelled(const Backward& b, const Tensor& cotangents, const Tensor& least, const Tensor& size);
 // Gaps, relative to the largest value, that leave a derivative six digits; 1/gap enters once more for a second one.
 // `a`: the matrix, which is decomposed in its working dtype. To be asked while the way back is recorded.
 double near_enough(const Backward& b, const Tensor& a);

@@ -216,6 +216,7 @@ class Leading : public Backward {
   }
   std::optional<bool> verify() const noexcept override { return b_.verify(); }
   int depth() const noexcept override { return b_.depth(); }
+  bool of_derivative() const override { return b_.of_derivative(); }
   Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
     return b_.pulled_back(f, x, g);
   }

@@ -84,6 +84,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
     quotients.must_vanish(skew(matmul(adjoint(u2), trailing(t[0].U, k))), "the basis that completes U");
   if (v2.defined() && t[0].V.defined())
     quotients.must_vanish(skew(matmul(adjoint(v2), trailing(t[0].V, k))), "the basis that completes V");
+  if (g.defined()) quotients.find_cancelled(unrecorded([&] { return size_of(g); }));
   return g;
 }
 
@@ -142,7 +143,7 @@ Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v
   if (t[0][1].defined()) {
     Terms terms;
     for (const Tensors& g : t) terms.push_back(g[1]);
-    core = sum_of(core, turning_cotangent(b, values, v, terms, c));
+    core = sum_of(core, turning_cotangent(b, values, v, terms, c, t[0][0]));
   }
   return product(v, core, adjoint(v));
 }

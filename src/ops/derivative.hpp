@@ -68,6 +68,9 @@ struct Backward : Saved {
   // How many times what the rule computes may be differentiated again.
   virtual int depth() const noexcept = 0;
   bool recorded() const noexcept { return depth() > 0; }
+  // Whether the cotangents are those of a derivative. A gradient may vanish, as at every minimum, and rounding is
+  // then all that is left of it; a second derivative that does so has lost its digits.
+  virtual bool of_derivative() const { return false; }
   // What f computes now, differentiated: the cotangents of x if g is that of f(). Zeros where f does not use it.
   virtual Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const = 0;
   // A fact about this derivative: tape.findings().
