@@ -27,7 +27,8 @@ struct GradientOptions {
   std::vector<Tensor> output_gradients = {};  // one per target, in its shape; left out: ones
   std::string_view unconnected = "none";      // what a tensor gets that the target does not depend on: none | zero
   // Where a derivative of svd, eigh or qr was taken at repeated or vanishing values, computes it again in another
-  // basis and compares. none: there only; true: also flips the signs of single vectors; false: never.
+  // basis and compares. none: there only; true: also flips the signs of single vectors, and measures what rounding
+  // leaves of second derivatives, by further ways back; false: never.
   std::optional<bool> verify = std::nullopt;
 };
 

@@ -6,6 +6,7 @@
 #include "autodiff/replay.hpp"
 #include "autodiff/support.hpp"
 #include "base/text.hpp"
+#include "linalg/cancelled.hpp"
 #include "ops/shapes.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
@@ -154,6 +155,7 @@ void Reverse::mark_needed() {
     for (std::uint32_t i = 0; i < s.inputs; ++i)
       any |= s.slots[i] >= 0 && needed_[static_cast<std::size_t>(s.slots[i])] && is_floating(s.facts[i].dtype);
     if (!any) continue;
+    of_derivative_ = of_derivative_ || s.in_rule;
     for (std::uint32_t i = 0; i < s.outputs; ++i)
       if (is_floating(s.facts[s.inputs + i].dtype)) needed_[static_cast<std::size_t>(s.slots[s.inputs + i])] = 1;
   }
@@ -175,6 +177,8 @@ bool Reverse::leads_to_rule(std::size_t step) const {
 }
 
 void Reverse::add_to(std::int32_t slot, Tensor g) {
+  if (request_.rounding) [[unlikely]]
+    g = linalg::rounded_otherwise(g, request_.rounding + 16 * ++draws_);
   Tensor& sum = cotangents_[static_cast<std::size_t>(slot)];
   sum = sum.defined() ? add(sum, g) : std::move(g);
 }
@@ -310,16 +314,41 @@ std::vector<Tensor> Tape::passes(const Request& r) {
   {
     const detail::Restore<&Context::level> level;
     context().level = CheckLevel::escape;  // what is made on the way is noted, and judged at the end
-    all = Reverse(*this, r).run();
+    Reverse way(*this, r);
+    all = way.run();
+    if (r.verify.value_or(false) && way.of_derivative() && hooks_.empty() && !context().listeners)
+      judge_rounding(r, all);
   }
   for (const Tensor& g : all)
     if (g.defined()) escape(g, r.function, Counts::made_and_given, r.place);
   return all;
 }
 
+// Terms that cancel leave what rounding makes of them: two other ways back, with other last digits, measure it.
+void Tape::judge_rounding(const Request& r, std::span<const Tensor> found) {
+  Request other = r;
+  other.verify = false;
+  std::vector<std::vector<Tensor>> again;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    other.rounding = seed;
+    again.push_back(Reverse(*this, other).run());
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].defined() || found[i].size() == 0) continue;
+    const auto largest = [](const Tensor& x) { return astype(max(abs(x)), f64).item<double>(); };
+    const double size = largest(found[i]),
+                 noise = std::max(largest(again[0][i] - again[1][i]), largest(again[1][i] - again[2][i]));
+    if (std::optional<Finding> f = linalg::cancelled(noise, size, found[i].dtype())) {
+      f->op = r.function;
+      f->place = r.place;
+      find(std::move(*f));
+    }
+  }
+}
+
 std::vector<Tensor> Tape::gradient(const Request& r) {
   const Passes passes(*this, r);
-  in_passes_ = false;  // one way only: what was used may go
+  if (!r.verify.value_or(false)) in_passes_ = false;  // one way only: what was used may go
   return this->passes(r);
 }
 

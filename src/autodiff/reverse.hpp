@@ -10,6 +10,8 @@ class Reverse {
   Reverse(Tape& tape, const Request& request);
   // One gradient per source; undefined: the targets do not depend on it.
   std::vector<Tensor> run();
+  // Whether what was differentiated is itself a derivative.
+  bool of_derivative() const noexcept { return of_derivative_; }
 
  private:
   friend class RuleCall;
@@ -30,13 +32,15 @@ class Reverse {
   const Request& request_;
   std::vector<std::int32_t> targets_, sources_;
   std::vector<Tensor> seeds_;
-  std::vector<Tensor> cotangents_;    // by slot
-  std::vector<char> needed_;          // by slot: a source lies before it
-  std::vector<char> is_source_;       // by slot
-  std::size_t end_;                   // steps when it began: the tape may record what follows
-  std::vector<char> made_;            // by slot: by a step, not watched
-  std::vector<char> hooked_;          // by slot: a hook has changed its gradient; empty: none has
-  bool* chose_;                       // Saved::chose
+  std::vector<Tensor> cotangents_;  // by slot
+  std::vector<char> needed_;        // by slot: a source lies before it
+  std::vector<char> is_source_;     // by slot
+  std::size_t end_;                 // steps when it began: the tape may record what follows
+  std::vector<char> made_;          // by slot: by a step, not watched
+  std::vector<char> hooked_;        // by slot: a hook has changed its gradient; empty: none has
+  bool* chose_;                     // Saved::chose
+  bool of_derivative_ = false;
+  std::uint64_t draws_ = 0;           // of last digits
   std::unique_ptr<Support> support_;  // once something is not finite
 };
 

@@ -20,6 +20,7 @@ struct Request {
   std::string_view function = "gradient";
   bool inner = false;              // for derivatives of what follows a decomposition, computed by ways back
   const Reseed* reseed = nullptr;  // none: seeds do not vary
+  std::uint64_t rounding = 0;      // not 0: cotangents get other last digits, drawn with this
 };
 
 class Tape : public Follower {
@@ -71,6 +72,7 @@ class Tape : public Follower {
  private:
   void record(const Call& c, std::span<const std::int32_t> in);
   void keep(Step& s, std::uint32_t i, const Tensor& t);
+  void judge_rounding(const Request& r, std::span<const Tensor> found);
   void see_borrowed(const Call& c, Step& s, std::uint32_t i);
 
   bool persistent_, keeps_ = false, used_up_ = false, in_passes_ = false;

@@ -1,8 +1,11 @@
 // Terms of a second derivative that cancel. Of a first one nothing is said: it vanishes at every minimum.
+#include "linalg/cancelled.hpp"
+
 #include <cmath>
 
 #include "base/text.hpp"
-#include "linalg/quotients.hpp"
+#include "linalg/clusters.hpp"
+#include "linalg/rule_kit.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -27,12 +30,16 @@ class Rounded : public Backward {
   const Backward& b_;
 };
 
+// Six digits must be left, three in f32.
+double allowed_loss(DType dtype) {
+  return finfo(real_of(dtype)).eps < 1e-15 ? 1e-6 : 1e-3;
+}
+
 // The gradient if the outputs had other last digits.
 Tensor gradient_rounded(const Backward& b, std::uint64_t seed) {
   Tensors out(b.out.begin(), b.out.end());
   for (Tensor& t : out)
-    if (is_floating(t.dtype()))
-      t = multiply(t, add(multiply(real(noise_like(t, seed)), finfo(real_of(t.dtype())).eps), 1));
+    if (is_floating(t.dtype())) t = rounded_otherwise(t, seed);
   const Tensors cotangents = b.taylor({out, {}}, {}, 0)[0];
   Saved other = b;
   other.out = {out.begin(), out.size()};
@@ -41,23 +48,41 @@ Tensor gradient_rounded(const Backward& b, std::uint64_t seed) {
 
 }  // namespace
 
+Tensor rounded_otherwise(const Tensor& x, std::uint64_t seed) {
+  return multiply(x, add(multiply(real(noise_like(x, seed)), finfo(real_of(x.dtype())).eps), 1));
+}
+
+std::optional<Finding> cancelled(double noise, double size, DType dtype) {
+  if (!(noise > size * allowed_loss(dtype))) return std::nullopt;
+  Finding f;
+  f.code = "WP-GRD-012";
+  f.measured = noise / std::max(noise, size);  // 1: all of it is rounding
+  f.threshold = allowed_loss(dtype);
+  const double left = std::floor(-std::log10(f.measured)),
+               most = std::floor(-std::log10(finfo(real_of(dtype)).eps / 2));
+  f.message = say("the second derivative is what is left of terms that cancel: ",
+                  left >= 1 ? say("about ", left, " of ", most) : std::string("none"), " of its digits are right.");
+  f.advice =
+      "Where factors are only multiplied with each other again, use the matrix itself; else bring the matrix and "
+      "what "
+      "it is compared with to one size, or use a wider dtype.";
+  return f;
+}
+
 void find_cancelled(const Backward& b, const Tensor& cotangents, const Tensor& least, const Tensor& size) {
   const Unrecorded here;
-  const double eps = finfo(size.dtype()).eps, allowed = eps < 1e-15 ? 1e-6 : 1e-3;
-  const Tensor suspected = greater(multiply(divide(cotangents, least), 2 * eps), multiply(size, allowed));
-  if (!any_true(suspected)) return;
+  if (!b.verify().value_or(true)) return;
+  const Tensor rounding = multiply(divide(cotangents, least), 2 * finfo(size.dtype()).eps);
+  if (!any_true(greater(rounding, multiply(size, allowed_loss(size.dtype()))))) return;
   const Tensor one = gradient_rounded(b, 1), two = gradient_rounded(b, 2), three = gradient_rounded(b, 3);
-  const Tensor noise = maximum(size_of(subtract(one, two)), size_of(subtract(two, three)));
-  const Tensor lost = greater(noise, multiply(size, allowed));
-  if (!any_true(lost)) return;
-  const double worst = largest(where(lost, divide(noise, maximum(noise, size)), 0));  // 1: all of it is rounding
-  const double left = std::floor(-std::log10(worst)), most = std::floor(-std::log10(eps / 2));
-  find_loss(
-      b, "WP-GRD-012", worst, allowed,
-      say("the second derivative is what is left of terms that cancel: ",
-          left >= 1 ? say("about ", left, " of ", most) : std::string("none"), " of its digits are right."),
-      "Where factors are only multiplied with each other again, use the matrix itself; else bring the matrix and "
-      "what it is compared with to one size, or use a wider dtype.");
+  const std::vector<double> noise = doubles_of(maximum(size_of(subtract(one, two)), size_of(subtract(two, three)))),
+                            sizes = doubles_of(size);
+  std::optional<Finding> worst;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (std::optional<Finding> f = cancelled(noise[i], sizes[i], size.dtype());
+        f && (!worst || f->measured > worst->measured))
+      worst = std::move(f);
+  if (worst) b.find(std::move(*worst));
 }
 
 }  // namespace wp::linalg

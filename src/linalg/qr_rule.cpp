@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "linalg/cancelled.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rule_kit.hpp"
 #include "linalg/stack.hpp"

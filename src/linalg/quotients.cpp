@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "linalg/cancelled.hpp"
 #include "linalg/stack.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/moves.hpp"

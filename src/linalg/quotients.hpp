@@ -62,10 +62,6 @@ void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std
 // Digits were lost.
 void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
                const char* advice);
-// Second derivatives whose terms cancel, so that rounding leaves them fewer than six digits, three in f32
-// (WP-GRD-012): suspected where rounding of the cotangents, divided by the `least` denominator, is large beside the
-// `size` of what was found, and then measured. All […, 1, 1].
-void find_cancelled(const Backward& b, const Tensor& cotangents, const Tensor& least, const Tensor& size);
 // Gaps, relative to the largest value, that leave a derivative six digits; 1/gap enters once more for a second one.
 // `a`: the matrix, which is decomposed in its working dtype. To be asked while the way back is recorded.
 double near_enough(const Backward& b, const Tensor& a);

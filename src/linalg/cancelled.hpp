@@ -1,0 +1,18 @@
+// Second derivatives that are what is left of terms that cancel.
+#pragma once
+#include <optional>
+
+#include "ops/derivative.hpp"
+
+namespace wp::linalg {
+
+// x with other last digits, the same for every call with this seed.
+Tensor rounded_otherwise(const Tensor& x, std::uint64_t seed);
+// What rounding of size `noise` leaves of a second derivative of this size (WP-GRD-012); nothing where that is six
+// digits or more, three in f32.
+std::optional<Finding> cancelled(double noise, double size, DType dtype);
+// The same of a rule's answer, suspected where rounding of the cotangents, divided by the `least` denominator, is
+// large beside the `size` of what was found, and then measured. All […, 1, 1].
+void find_cancelled(const Backward& b, const Tensor& cotangents, const Tensor& least, const Tensor& size);
+
+}  // namespace wp::linalg
