@@ -95,7 +95,7 @@ Look see(PyObject* o, Seen& to) noexcept {
   to.dtype = *dtype;
   to.size = 1;
   for (int d = 0; d < to.array.ndim; ++d) to.size *= to.array.shape[d];
-  return Look::seen;
+  return to.array.data || to.size == 0 ? Look::seen : Look::hidden;  // PyTorch's zero tensors have no memory
 }
 
 }  // namespace wp::python
