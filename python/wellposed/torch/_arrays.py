@@ -3,6 +3,7 @@ import numpy as np
 import torch
 
 import wellposed as wp
+from wellposed import _core
 
 
 def tensors_in(tree):
@@ -53,7 +54,9 @@ def as_numpy(x):
 
 def to_wp(x):
     """The same memory as a tensor of wellposed."""
-    return wp.asarray(_resolved(x))
+    x = _resolved(x)
+    shown = _core.shown(x)
+    return wp.asarray(x) if shown is None else shown
 
 
 def to_torch(x, like=None):
