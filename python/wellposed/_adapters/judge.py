@@ -135,14 +135,14 @@ def decide(kind, operands, out, element=None):
                 if mask is not None and mask.any() and (o.note is not None and o.note.made) == made:
                     return Verdict(False, _first(mask), o)
         return Verdict(False, _first(bad))
-    bad = ~np.isfinite(out)
+    bad = _only(~np.isfinite(out), element)
     wrong = [o for o in operands if o.bad]
     for o in wrong:
         if o.note is not None and o.note.made:
             return Verdict(False, _first(bad), o)
     if not wrong:
         return Verdict(kind.family != "creates", _first(bad))
-    nan = np.isnan(out)
+    nan = _only(np.isnan(out), element)
     if kind.family != "moves" and nan.any() and not any(o.value is None or np.isnan(o.value).any() for o in wrong):
         return Verdict(True, _first(nan))
     return Verdict(False, _first(bad), wrong[0])
@@ -232,26 +232,26 @@ def link_of(op, element, out, where):
             **where}
 
 
-def judge(op, kind, operands, out, where, entrance, *, lasting=False, element=None):
-    """A note for a result that is not finite. `entrance(operand, element)` tells of an operand that nobody made: name, row, entry. lasting: arrays do not
-    change, so that the note can be asked again for other elements; element: the one that is asked for."""
+def judge(op, kind, operands, out, where, entrance, *, source=None, element=None):
+    """A note for a result that is not finite. `entrance(operand, element)` tells of an operand that nobody made: name, row, entry. source(operand, element):
+    where an op that moves elements took one from (None: not known); given where arrays do not change, so that the note can be asked again for
+    other elements. element: the one that is asked for."""
     numeric = [o for o in operands if o.value is None or o.value.dtype.kind in "fciuV"]
-    verdict = decide(kind, numeric, out, element)
-    note = _note(op, kind, numeric, out, where, entrance, verdict)
-    if lasting and _by_element(kind, numeric, out):
-        note.again = lambda at: judge(op, kind, operands, out, where, entrance, lasting=True, element=at)
+    note = _note(op, kind, numeric, out, where, entrance, decide(kind, numeric, out, element), source)
+    if source is not None and (kind.family == "moves" or _by_element(kind, numeric, out)):
+        note.again = lambda at: judge(op, kind, operands, out, where, entrance, source=source, element=at)
     return note
 
 
-def _inherited(kind, o, element, out):
+def _inherited(kind, o, element, out, source):
     """The note of an operand; of the element that went on, where that can be asked."""
-    if o.note.again is None or o.value is None or not _by_element(kind, [o], out):
+    if o.note.again is None or o.value is None or source is None:
         return o.note
-    at = _at(element, o.value.shape)
-    return o.note if at == o.note.link["element"] or np.isfinite(o.value[at]) else o.note.again(at)
+    at = _at(element, o.value.shape) if _by_element(kind, [o], out) else source(o, element) if kind.family == "moves" else None
+    return o.note if at is None or at == o.note.link["element"] or np.isfinite(o.value[at]) else o.note.again(at)
 
 
-def _note(op, kind, numeric, out, where, entrance, verdict):
+def _note(op, kind, numeric, out, where, entrance, verdict, source):
     link = link_of(op, verdict.element, out, where)
     if verdict.made:
         names_for(kind, numeric)
@@ -260,7 +260,7 @@ def _note(op, kind, numeric, out, where, entrance, verdict):
                                  "advice": advice_of(kind, numeric, verdict.element, out)})
     o = verdict.operand
     if o is not None and o.note is not None:
-        before = _inherited(kind, o, verdict.element, out)
+        before = _inherited(kind, o, verdict.element, out, source)
         before.origin["spread"] += 1
         return Note(link, before, before.origin)
     origin = {"source": "given", "number": next(_numbers), "value": link["value"], "spread": 0}

@@ -176,7 +176,7 @@ class Interpreter:
         if eqn.primitive.name == "select_n":
             operands = operands[1:]
         kind = kind_of(eqn.primitive.name)
-        told = self.session.guarded(functools.partial(judge, lasting=True), self.label(eqn, stack), kind, operands, array_of(out), self.where(eqn, stack),
+        told = self.session.guarded(functools.partial(judge, source=lambda o, at: _source(eqn, values, whole[id(o)], at)), self.label(eqn, stack), kind, operands, array_of(out), self.where(eqn, stack),
                                     lambda o, at: self.entrance(whole.get(id(o)), at))
         return self.completed(eqn, values, told, out) if told is not None else None
 
@@ -190,6 +190,16 @@ class Interpreter:
             again = told.again
             told.again = lambda at: self.completed(eqn, values, again(at), out)
         return told
+
+
+def _source(eqn, values, x, element):
+    """Where an op that moves elements took one from: it is run on their numbers. None: it does not take integers, or adds elements of its own."""
+    try:
+        numbers = jax.numpy.arange(x.size).reshape(x.shape)
+        moved = eqn.primitive.bind(*(numbers if v is x else v for v in values), **eqn.params)
+        return tuple(int(i) for i in np.unravel_index(int(np.asarray(moved)[element]), x.shape))
+    except (TypeError, ValueError, IndexError):
+        return None
 
 
 class EagerRun(Interpreter):
