@@ -176,7 +176,8 @@ class Interpreter:
         if eqn.primitive.name == "select_n":
             operands = operands[1:]
         kind = kind_of(eqn.primitive.name)
-        told = self.session.guarded(functools.partial(judge, source=lambda o, at: _source(eqn, values, whole[id(o)], at)), self.label(eqn, stack), kind, operands, array_of(out), self.where(eqn, stack),
+        judged = functools.partial(judge, source=lambda o, at: _source(eqn, values, whole[id(o)], at))
+        told = self.session.guarded(judged, self.label(eqn, stack), kind, operands, array_of(out), self.where(eqn, stack),
                                     lambda o, at: self.entrance(whole.get(id(o)), at))
         return self.completed(eqn, values, told, out) if told is not None else None
 
