@@ -160,28 +160,31 @@ CALLS = {"inv": (lambda la, a: la.inv(a), False), "solve": (lambda la, a: la.sol
          "eigvalsh": (lambda la, a: la.eigvalsh(a, uplo="lower"), True), "eigh": (lambda la, a: la.eigh(a, uplo="lower"), True)}
 
 
-def gradients_of(call, wp, torch, tf, jax, spaces):
-    """The gradient of the sum of the first result, in each framework."""
+def gradients_of(call, a, wp, torch, tf, jax, spaces):
+    """The gradient of the first result along a cotangent of ones that is there: a sum and its gradient would be the framework's own."""
     def first(la, a):
         y = call(la, a)
         return y[0] if isinstance(y, tuple) else y
+    ones = np.ones(first(wp.linalg, wp.asarray(a)).shape, a.dtype)
+    g, g_torch, g_tensorflow, g_jax = wp.asarray(ones) + 0, torch.from_numpy(ones), tf.constant(ones), jax.numpy.asarray(ones)
 
     def ours(a):
         with wp.GradientTape() as tape:
             tape.watch(a)
-            y = wp.sum(first(wp.linalg, a))
-        return tape.gradient(y, a)
+            y = first(wp.linalg, a)
+        return tape.gradient(y, a, output_gradients=g)
 
     def in_torch(a):
         a = a.detach().requires_grad_()
-        return torch.autograd.grad(first(spaces["torch"], a).sum(), a)
+        return torch.autograd.grad(first(spaces["torch"], a), a, g_torch)
 
     def in_tensorflow(a):
         with tf.GradientTape() as tape:
             tape.watch(a)
-            y = tf.reduce_sum(first(spaces["TensorFlow"], a))
-        return tape.gradient(y, a)
-    return ours, in_torch, in_tensorflow, jax.jit(jax.grad(lambda a: first(spaces["JAX, jitted"], a).sum()))
+            y = first(spaces["TensorFlow"], a)
+        return tape.gradient(y, a, output_gradients=g_tensorflow)
+    compiled = jax.jit(lambda a, g: jax.vjp(lambda x: first(spaces["JAX, jitted"], x), a)[1](g)[0])
+    return ours, in_torch, in_tensorflow, lambda a: compiled(a, g_jax)
 
 
 def linalg_rows(rounds):
@@ -202,7 +205,7 @@ def linalg_rows(rounds):
             arrays = [wp.asarray(a) + 0, torch.from_numpy(a), tf.constant(a), jax.numpy.asarray(a)]
             jitted = jax.jit(lambda m, call=call: call(jl, m))
             forward = [lambda m: call(wp.linalg, m), lambda m: call(tl, m), lambda m: call(fl, m), jitted]
-            for words, functions in (("", forward), ("the gradient of ", gradients_of(call, wp, torch, tf, jax, spaces))):
+            for words, functions in (("", forward), ("the gradient of ", gradients_of(call, a, wp, torch, tf, jax, spaces))):
                 if words and (dtype == "float32" or name not in ("inv", "solve", "svdvals", "cholesky", "eigvalsh")):
                     continue
                 for k, framework in enumerate(spaces, 1):

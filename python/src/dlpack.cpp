@@ -110,6 +110,8 @@ Tensor take(PyObject* capsule, const char* name, const char* used, std::string_v
   const DType dtype = dtype_from(a.dtype, what);
   const Dims shape(a.shape, a.shape + a.ndim);
   const Dims strides = a.strides ? Dims(a.strides, a.strides + a.ndim) : Dims();
+  if (!a.data && std::find(shape.begin(), shape.end(), 0) == shape.end())
+    value_error(say(what, " has elements but no memory (a zero tensor of PyTorch's forward mode); use x.clone()."));
   char* const data = static_cast<char*>(a.data) + a.byte_offset;
   Tensor t = Tensor::borrow(data, dtype, shape, strides, [m] {
     if (!m->deleter || !Py_IsInitialized()) return;

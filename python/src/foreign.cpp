@@ -77,10 +77,10 @@ bool Seen::nonfinite() const noexcept {
   return dense(*this) ? kernels::any_nonfinite(dtype, data(), size) : any_bad(*this, 0, data());
 }
 
-Tensor Seen::tensor() const {
+Tensor Seen::tensor(std::function<void()> release) const {
   const Dims shape(array.shape, array.shape + array.ndim);
   const Dims strides = array.strides ? Dims(array.strides, array.strides + array.ndim) : Dims();
-  return Tensor::borrow(const_cast<char*>(data()), dtype, shape, strides);
+  return Tensor::borrow(const_cast<char*>(data()), dtype, shape, strides, std::move(release));
 }
 
 Look see(PyObject* o, Seen& to) noexcept {
@@ -95,7 +95,7 @@ Look see(PyObject* o, Seen& to) noexcept {
   to.dtype = *dtype;
   to.size = 1;
   for (int d = 0; d < to.array.ndim; ++d) to.size *= to.array.shape[d];
-  return Look::seen;
+  return to.array.data || to.size == 0 ? Look::seen : Look::hidden;  // PyTorch's zero tensors have no memory
 }
 
 }  // namespace wp::python

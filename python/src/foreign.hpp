@@ -1,5 +1,7 @@
 // Tensors of other frameworks, looked at where they are.
 #pragma once
+#include <functional>
+
 #include "dlpack.hpp"
 #include "python.hpp"
 
@@ -16,7 +18,7 @@ struct Seen {
   std::pair<std::uintptr_t, std::uintptr_t> range() const noexcept;
   bool nonfinite() const noexcept;  // whether any element is Inf or NaN
   // As a tensor that lives no longer than the object does.
-  Tensor tensor() const;
+  Tensor tensor(std::function<void()> release = {}) const;  // release: called when nobody needs the memory any more
 };
 
 // A tensor on the CPU whose type offers DLPack's C exchange table (PyTorch from 2.10 on). Nothing: it is something

@@ -24,14 +24,14 @@ class Fn:
         return self.call(xs)
 
     def with_pullback(self, xs):
-        """Values, and the map from cotangents to those of xs. The xs must not be written to any more; the values may be: they are copies."""
+        """Values, and the map from cotangents to those of xs. Neither must be written to before it is called: the values are those that it keeps."""
         values, pull = _core.vjp(self.call, [_core.unchanging(x) for x in xs])
 
         def back(gs):
             if self.guard is not None:
                 self.guard(values, [np.asarray(g) for g in gs])
             return pull(gs)
-        return [wp.asarray(y, copy=True) for y in values], back
+        return [_core.alias(y) for y in values], back
 
     def vjp(self, n):
         """(x₁ … x_n, cotangents) ↦ cotangents of the x."""

@@ -10,11 +10,12 @@ _numbers = itertools.count(1)
 
 class Note:
     """What is known of the non-finite elements of one result: the calls they came through, the newest first, and their source."""
-    __slots__ = ("link", "before", "origin", "holder")
+    __slots__ = ("link", "before", "origin", "holder", "again")
 
     def __init__(self, link, before, origin):
         self.link, self.before, self.origin = link, before, origin
         self.holder = None  # of the memory it is about, for adapters that know results by their memory
+        self.again = None  # again(element): the note of another element, where operands are kept
 
     @property
     def made(self):
@@ -74,9 +75,18 @@ def _broadcasts(shape, to):
     return len(shape) <= len(to) and all(n in (1, m) for n, m in zip(shape[::-1], to[::-1]))
 
 
-def _explained(out, operands):
-    """Masks over the result: elements that a non-finite operand explains, by operand, and elements that nothing explains."""
-    bad, nan = ~np.isfinite(out), np.isnan(out)
+def _only(mask, element):
+    """The mask, or of it one element."""
+    if element is None:
+        return mask
+    one = np.zeros_like(mask)
+    one[element] = mask[element]
+    return one
+
+
+def _explained(out, operands, element=None):
+    """Masks over the result (or one element of it): elements that a non-finite operand explains, by operand, and elements that nothing explains."""
+    bad, nan = _only(~np.isfinite(out), element), _only(np.isnan(out), element)
     by, fresh, any_nan, any_made_inf = [], bad.copy(), np.zeros(out.shape, bool), np.zeros(out.shape, bool)
     for o in operands:
         if not o.bad:
@@ -110,10 +120,14 @@ def _first(mask):
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
 
 
-def decide(kind, operands, out):
-    """Who is to blame for the first non-finite element of `out` that matters."""
-    if kind.family == "elementwise" and all(o.value is None or _broadcasts(o.value.shape, out.shape) for o in operands):
-        bad, by, fresh = _explained(out, operands)
+def _by_element(kind, operands, out):
+    return kind.family == "elementwise" and all(o.value is None or _broadcasts(o.value.shape, out.shape) for o in operands)
+
+
+def decide(kind, operands, out, element=None):
+    """Who is to blame for the first non-finite element of `out` that matters; element: for this one, of an element-wise op."""
+    if _by_element(kind, operands, out):
+        bad, by, fresh = _explained(out, operands, element)
         if fresh.any():
             return Verdict(True, _first(fresh))
         for made in (True, False):
@@ -121,14 +135,14 @@ def decide(kind, operands, out):
                 if mask is not None and mask.any() and (o.note is not None and o.note.made) == made:
                     return Verdict(False, _first(mask), o)
         return Verdict(False, _first(bad))
-    bad = ~np.isfinite(out)
+    bad = _only(~np.isfinite(out), element)
     wrong = [o for o in operands if o.bad]
     for o in wrong:
         if o.note is not None and o.note.made:
             return Verdict(False, _first(bad), o)
     if not wrong:
         return Verdict(kind.family != "creates", _first(bad))
-    nan = np.isnan(out)
+    nan = _only(np.isnan(out), element)
     if kind.family != "moves" and nan.any() and not any(o.value is None or np.isnan(o.value).any() for o in wrong):
         return Verdict(True, _first(nan))
     return Verdict(False, _first(bad), wrong[0])
@@ -218,10 +232,26 @@ def link_of(op, element, out, where):
             **where}
 
 
-def judge(op, kind, operands, out, where, entrance):
-    """A note for a result that is not finite. `entrance(operand, element)` tells of an operand that nobody made: name, row, entry."""
+def judge(op, kind, operands, out, where, entrance, *, source=None, element=None):
+    """A note for a result that is not finite. `entrance(operand, element)` tells of an operand that nobody made: name, row, entry. source(operand, element):
+    where an op that moves elements took one from (None: not known); given where arrays do not change, so that the note can be asked again for
+    other elements. element: the one that is asked for."""
     numeric = [o for o in operands if o.value is None or o.value.dtype.kind in "fciuV"]
-    verdict = decide(kind, numeric, out)
+    note = _note(op, kind, numeric, out, where, entrance, decide(kind, numeric, out, element), source)
+    if source is not None and (kind.family == "moves" or _by_element(kind, numeric, out)):
+        note.again = lambda at: judge(op, kind, operands, out, where, entrance, source=source, element=at)
+    return note
+
+
+def _inherited(kind, o, element, out, source):
+    """The note of an operand; of the element that went on, where that can be asked."""
+    if o.note.again is None or o.value is None or source is None:
+        return o.note
+    at = _at(element, o.value.shape) if _by_element(kind, [o], out) else source(o, element) if kind.family == "moves" else None
+    return o.note if at is None or at == o.note.link["element"] or np.isfinite(o.value[at]) else o.note.again(at)
+
+
+def _note(op, kind, numeric, out, where, entrance, verdict, source):
     link = link_of(op, verdict.element, out, where)
     if verdict.made:
         names_for(kind, numeric)
@@ -230,8 +260,9 @@ def judge(op, kind, operands, out, where, entrance):
                                  "advice": advice_of(kind, numeric, verdict.element, out)})
     o = verdict.operand
     if o is not None and o.note is not None:
-        o.note.origin["spread"] += 1
-        return Note(link, o.note, o.note.origin)
+        before = _inherited(kind, o, verdict.element, out, source)
+        before.origin["spread"] += 1
+        return Note(link, before, before.origin)
     origin = {"source": "given", "number": next(_numbers), "value": link["value"], "spread": 0}
     if o is not None and o.value is not None:
         mask = ~np.isfinite(o.value)

@@ -1,4 +1,5 @@
 """Runs a jaxpr op by op, on real values, to see where an Inf or NaN is made. Loops and calls are run whole first, and entered only if they go wrong."""
+import functools
 import re
 import types
 
@@ -175,13 +176,31 @@ class Interpreter:
         if eqn.primitive.name == "select_n":
             operands = operands[1:]
         kind = kind_of(eqn.primitive.name)
-        told = self.session.guarded(judge, self.label(eqn, stack), kind, operands, array_of(out), self.where(eqn, stack),
+        judged = functools.partial(judge, source=lambda o, at: _source(eqn, values, whole[id(o)], at))
+        told = self.session.guarded(judged, self.label(eqn, stack), kind, operands, array_of(out), self.where(eqn, stack),
                                     lambda o, at: self.entrance(whole.get(id(o)), at))
-        if told is not None and told.made and told.before is None:
+        return self.completed(eqn, values, told, out) if told is not None else None
+
+    def completed(self, eqn, values, told, out):
+        """What a note of an op that made something has besides; also when it is asked again for another element."""
+        if told.made and told.before is None:
             if eqn.primitive.name == "gather":
                 self.session.explain_gather(eqn, values, told)
             told.origin.setdefault("rows", self.session.rests_on(told, out))
+        if told.again is not None:
+            again = told.again
+            told.again = lambda at: self.completed(eqn, values, again(at), out)
         return told
+
+
+def _source(eqn, values, x, element):
+    """Where an op that moves elements took one from: it is run on their numbers. None: it does not take integers, or adds elements of its own."""
+    try:
+        numbers = jax.numpy.arange(x.size).reshape(x.shape)
+        moved = eqn.primitive.bind(*(numbers if v is x else v for v in values), **eqn.params)
+        return tuple(int(i) for i in np.unravel_index(int(np.asarray(moved)[element]), x.shape))
+    except (TypeError, ValueError, IndexError):
+        return None
 
 
 class EagerRun(Interpreter):

@@ -1,5 +1,6 @@
 """Calls of tf.function: looked at by their results and the variables they write to, and run again op by op when those are wrong."""
 import itertools
+import re
 import sys
 
 import tensorflow as tf
@@ -180,7 +181,15 @@ def _forward_ops(graph):
         for t in [*op.inputs, *op.outputs]:
             users.setdefault(t.ref(), []).append(op)
 
+    def inside(op):
+        """Of a branch or a loop that is differentiated TensorFlow keeps the graph, and names derivatives by its ops: gradients/x/Sqrt_grad/… is of x/Sqrt."""
+        named = re.search(r"gradients/(.+?)_grad/", op.name)
+        within = getattr(op.graph, "_forward_graph", None)
+        return next((u for u in within.get_operations() if u.name == named[1]), None) if named and within is not None else None
+
     def find(op, depth=3):
+        if op.graph is not graph:
+            return inside(op)
         for t in op.inputs:
             for u in users.get(t.ref(), []):
                 if u.type + "Grad" == op.type:

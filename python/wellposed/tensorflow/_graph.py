@@ -38,10 +38,25 @@ def written(graph, seen=None):
     return found
 
 
+_TRACED = {"then_branch": "_true_graph", "else_branch": "_false_graph", "cond": "_cond_graph", "body": "_body_graph"}
+
+
 def _functions(op):
     names = (["f"] if op.type in _CALLS else ["then_branch", "else_branch"] if op.type in _CHOICES else ["cond", "body"] if op.type in _LOOPS else
              [])
-    return [graph_of(op.get_attr(n).name) for n in names]
+    return [_inner(op, n) for n in names]
+
+
+def _inner(op, attribute):
+    """The graph of a branch or a loop as it was traced, which knows its lines; else that of the function of its name, which has none."""
+    name = op.get_attr(attribute).name
+    traced = getattr(op, _TRACED.get(attribute, ""), None)
+    return traced if getattr(traced, "name", None) == name and len(traced.inputs) == len(op.inputs) - (op.type in _CHOICES) else graph_of(name)
+
+
+def _shape(proto):
+    """A shape as ops take it: None where the rank is not known, −1 for an axis of unknown length."""
+    return None if proto.unknown_rank else [d.size for d in proto.dim]
 
 
 def _attributes(op):
@@ -54,10 +69,30 @@ def _attributes(op):
             v = v.as_datatype_enum
         elif isinstance(v, list) and v and isinstance(v[0], tf.DType):
             v = [d.as_datatype_enum for d in v]
+        elif value.list.shape:
+            v = [_shape(p) for p in value.list.shape]
         elif value.HasField("func"):
             v = v.name
         flat += [name, v]
     return tuple(flat)
+
+
+def _in_order(graph):
+    """Ops after those that they need, else as they were made: a loop that is differentiated gets further inputs, which are made after it."""
+    done, order = set(), []
+    for root in graph.get_operations():
+        todo = [root]
+        while todo:
+            op = todo[-1]
+            missing = [] if op in done else [t.op for t in op.inputs if t.op not in done] + [c for c in op.control_inputs if c not in done]
+            if missing:
+                todo += reversed(missing)
+                continue
+            todo.pop()
+            if op not in done:
+                done.add(op)
+                order.append(op)
+    return order
 
 
 class GraphRunner:
@@ -68,7 +103,7 @@ class GraphRunner:
 
     def run(self, graph, inputs):
         values = {t.ref(): x for t, x in zip(graph.inputs, inputs)}
-        for op in graph.get_operations():
+        for op in _in_order(graph):
             if op.type == "Placeholder":
                 continue
             outs = self.step(op, [values[t.ref()] for t in op.inputs])

@@ -19,8 +19,9 @@ from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdic
 from .._adapters.session import version_guard
 from ._arrays import as_numpy, elsewhere
 
-_stop_recording, _recorded_types = version_guard("tensorflow", tf.__version__, "2.16", [
-    "tensorflow.python.eager.record:stop_recording", "tensorflow.python.pywrap_tfe:TFE_Py_TapeSetPossibleGradientTypes"])
+_stop_recording, _record, _recorded_types = version_guard("tensorflow", tf.__version__, "2.16", [
+    "tensorflow.python.eager.record:stop_recording", "tensorflow.python.eager.record:record_operation",
+    "tensorflow.python.pywrap_tfe:TFE_Py_TapeSetPossibleGradientTypes"])
 _LARGE = 4096  # elements
 
 
@@ -66,26 +67,37 @@ def _refuse_device(name, xs, device):
 
 def _run(fn, xs, like=None):
     """fn(xs) with its derivatives: a list of tensors. like: (dtype, shape) of the results, for graphs."""
-    if tf.executing_eagerly() and not _recorded(xs):
-        return _eager(fn, xs)
+    if tf.executing_eagerly():
+        return _on_tape(fn, xs) if _recorded(xs) else _eager(fn, xs)
 
     @tf.custom_gradient
     def call(*xs):
-        back = None
-        if tf.executing_eagerly():
-            values, back = fn.with_pullback([_to_wp(x) for x in xs])
-            outs = [_to_tf(y) for y in values]
-        else:
-            outs = _in_graph(fn, xs, like)
-
-        def gradient(*gs):
-            gs = [tf.zeros_like(y) if g is None else g for g, y in zip(gs, outs)]
-            if back is not None and tf.executing_eagerly() and not _recorded([*xs, *gs]):  # nobody asks for a second one
-                return [_to_tf(g) for g in filled(back([_to_wp(g) for g in gs]), [_to_wp(x) for x in xs])]
-            return _run(fn.vjp(len(xs)), [*xs, *gs], [(x.dtype, x.shape) for x in xs])
-        return outs, gradient
+        outs = _in_graph(fn, xs, like)
+        return outs, lambda *gs: _gradient(fn, xs, _whole(gs, outs))
     out = call(*xs)
     return list(out) if isinstance(out, (list, tuple)) else [out]
+
+
+def _on_tape(fn, xs):
+    """What tf.custom_gradient does, without what it costs on the way: tensors are all there is."""
+    values, back = fn.with_pullback([_to_wp(x) for x in xs])
+    outs = [_to_tf(y) for y in values]
+
+    def gradient(*gs):
+        gs = _whole(gs, outs)
+        if tf.executing_eagerly() and not _recorded([*xs, *gs]):  # nobody asks for a second one
+            return [_to_tf(g) for g in filled(back([_to_wp(g) for g in gs]), [_to_wp(x) for x in xs])]
+        return _gradient(fn, xs, gs)
+    _record(fn.name, outs, list(xs), gradient)
+    return outs
+
+
+def _whole(gs, outs):
+    return [tf.zeros_like(y) if g is None else g for g, y in zip(gs, outs)]
+
+
+def _gradient(fn, xs, gs):
+    return _run(fn.vjp(len(xs)), [*xs, *gs], [(x.dtype, x.shape) for x in xs])
 
 
 def _in_graph(fn, xs, like):

@@ -3,6 +3,7 @@ import numpy as np
 import torch
 
 import wellposed as wp
+from wellposed import _core
 
 
 def tensors_in(tree):
@@ -35,24 +36,27 @@ def reason_hidden(x):
 _FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
+def _resolved(x):
+    """What PyTorch only means to do to the elements is done: conjugate them, turn their signs, make zeros of a forward mode that have no memory."""
+    x = x.detach()
+    if x.is_conj() or x.is_neg():
+        x = x.resolve_conj().resolve_neg()
+    return x.clone() if x._is_zerotensor() else x
+
+
 def as_numpy(x):
     """The elements; None: they cannot be looked at. Tensors on other devices are copied."""
     if reason_hidden(x) is not None:
         return None
-    x = x.detach()
-    if x.device.type != "cpu":
-        x = x.cpu()
-    if x.is_conj() or x.is_neg():
-        x = x.resolve_conj().resolve_neg()
+    x = _resolved(x.cpu())
     return x.float().numpy() if x.dtype is torch.bfloat16 else x.numpy()
 
 
 def to_wp(x):
     """The same memory as a tensor of wellposed."""
-    x = x.detach()
-    if x.is_conj() or x.is_neg():
-        x = x.resolve_conj().resolve_neg()
-    return wp.asarray(x)
+    x = _resolved(x)
+    shown = _core.shown(x)
+    return wp.asarray(x) if shown is None else shown
 
 
 def to_torch(x, like=None):

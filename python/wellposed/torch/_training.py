@@ -1,4 +1,7 @@
 """Around a training step: where values leave (backward, optimizers), batches with row numbers, the guard, trends, errors explained."""
+import sys
+import weakref
+
 import torch
 
 import wellposed as wp
@@ -16,15 +19,20 @@ class Training:
         self.watch, self.optimizer, self.guard = watch, optimizer, guard
         if guard and optimizer is None:
             raise wp.ArgumentError("watch: guard=True needs the optimizer whose updates it guards: watch(model, optimizer=…, guard=True).")
-        self._undo = []
+        self._undo, self._inputs = [], {}
 
     def begin(self):
         w = self.watch
+        if "torch._dynamo" in sys.modules:  # what was compiled runs op by op meanwhile: its ops, lines and modules are those of the program
+            stance = torch.compiler.set_stance("force_eager")
+            stance.__enter__()
+            self._undo.append(lambda: stance.__exit__(None, None, None))
         backward, grad = torch.autograd.backward, torch.autograd.grad
 
         def watched_backward(tensors, *args, **kwargs):
             w.guarded(self._leaves, tensors, "backward")
-            return backward(tensors, *args, **kwargs)
+            backward(tensors, *args, **kwargs)
+            w.guarded(self._inputs_of, tensors)
 
         def watched_grad(outputs, *args, **kwargs):
             w.guarded(self._leaves, outputs, "grad")
@@ -50,6 +58,26 @@ class Training:
         for x in tensors_in(tensors):
             if w.is_bad(x):
                 w.escaped(w.note_of(x), sink)
+
+    def _inputs_of(self, tensors):
+        """Keeps the tensors whose gradients backward() has left, if something went wrong: those that are no parameters are known only now."""
+        if not self.watch.notes:
+            return
+        seen, todo = set(), [x.grad_fn for x in tensors_in(tensors)]
+        while todo:
+            node = todo.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            if hasattr(node, "variable"):
+                self._inputs[id(node.variable)] = weakref.ref(node.variable)
+            todo += [following for following, _ in node.next_functions]
+
+    def inputs(self):
+        """(name, tensor) of what is differentiated for and is no parameter."""
+        for x in (kept() for kept in self._inputs.values()):
+            if x is not None and id(x) not in self.watch._parameters:
+                yield f"a tensor of shape {list(x.shape)}", x
 
     def _gradients(self, optimizer):
         for group in optimizer.param_groups:

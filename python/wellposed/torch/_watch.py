@@ -18,6 +18,8 @@ TorchDispatchMode, _modes_off, _node_now, *_ = version_guard("torch", torch.__ve
     "torch.utils._python_dispatch:TorchDispatchMode", "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node",
     "torch:ops.aten.add.Tensor._op", "torch:ops.aten.add.Tensor._schema", "torch:Tensor.__dlpack_c_exchange_api__"])
 _sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", None)
+_eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+_set_eval_frame, _skip_code = getattr(_eval_frame, "set_eval_frame", None), getattr(_eval_frame, "skip_code", None)
 _core.pass_over(folder_of("torch"))
 
 _PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
@@ -28,6 +30,21 @@ _JUDGES_OF_SCALING = {"_amp_foreach_non_finite_check_and_unscale_", "_amp_update
 
 def _short(function):
     return function._schema.name.rpartition("::")[2]
+
+
+def _uncompiled(f):
+    """f outside of what torch.compile takes for the program: it is called in the middle of it."""
+    if None in (_set_eval_frame, _skip_code):
+        return f
+
+    def call(*args):
+        before = _set_eval_frame(None)
+        try:
+            return f(*args)
+        finally:
+            _set_eval_frame(before)
+    _skip_code(call.__code__)
+    return call
 
 
 class _Mode(TorchDispatchMode):
@@ -55,7 +72,7 @@ class Watch(Session):
         super().__init__(level, record, device=device, trends=trends)
         self.model, self._data, self._scaled = model, data, False
         self._training = Training(self, optimizer, guard)
-        self._watcher = _core.Watcher(self._classify, self._slow, self._failed, _sequence, self._look)
+        self._watcher = _core.Watcher(*map(_uncompiled, (self._classify, self._slow, self._failed)), _sequence, _uncompiled(self._look))
         self.notes = Notes(self._watcher)
         self._mode = _Mode(self._watcher.dispatch)
         self._parameters, self._wrapped, self._masks = {}, [], {}
@@ -92,9 +109,9 @@ class Watch(Session):
 
     def _check_gradients_left(self):
         """Gradients that no optimizer took, and no scaler judged."""
-        if self.model is None or self._scaled or not self.notes or self._told:
+        if self._scaled or not self.notes or self._told:
             return
-        for name, p in self.model.named_parameters():
+        for name, p in [*(self.model.named_parameters() if self.model is not None else ()), *self._training.inputs()]:
             if p.grad is not None and self.is_bad(p.grad):
                 self.escaped(self.note_of(p.grad, f"gradient of {name}"), f"gradient of {name}")
 

@@ -47,6 +47,8 @@ class _Apply(torch.autograd.Function):
         ctx.save_for_backward(*xs)
         ctx.save_for_forward(*xs)
         ctx.like = [(y.shape, y.dtype) for y in output]
+        if "pullback" in kept:  # it knows the memory of the results: their versions tell whether somebody wrote to it
+            kept["results"] = [(y.detach(), y._version) for y in output]
 
     @staticmethod
     def backward(ctx, *gs):
@@ -54,7 +56,7 @@ class _Apply(torch.autograd.Function):
             return (None, None) + (None,) * ctx.n
         whole = [torch.zeros(shape, dtype=dtype) if g is None else g for g, (shape, dtype) in zip(gs, ctx.like)]
         xs = ctx.saved_tensors  # PyTorch refuses here what was written to meanwhile
-        if torch.is_grad_enabled() or "pullback" not in ctx.kept or any(map(_wrapped, whole)):
+        if torch.is_grad_enabled() or "pullback" not in ctx.kept or any(map(_wrapped, whole)) or any(y._version != v for y, v in ctx.kept["results"]):
             found = _run(ctx.fn.vjp(ctx.n), [*xs, *whole])
         else:
             found = [None if g is None else to_torch(g) for g in ctx.kept["pullback"]([to_wp(g) for g in whole])]

@@ -66,6 +66,20 @@ def test_an_infinity_that_was_given_is_nobodys_fault_until_it_makes_a_nan():
     assert judged("sub", [("a", mask), ("b", mask)], np.array([0.0, NAN])).made
 
 
+def test_the_element_that_went_on_is_asked_for_where_arrays_last():
+    x, taken = np.array([-1.0, 4.0, 0.0]), np.array([7.0, 2.0, -INF])
+    first = judge("log", kind_of("log"), [Operand("x", x)], np.array([NAN, np.log(4), -INF]), WHERE, lambda o, at: {}, source=lambda o, at: None)
+    doubled = judge("mul", kind_of("mul"), [Operand("a", np.array([NAN, np.log(4), -INF]), first), Operand("b", np.asarray(2.0))],
+                    np.array([NAN, 2 * np.log(4), -INF]), WHERE, lambda o, at: {}, source=lambda o, at: None)
+    note = judge("where", kind_of("where"), [Operand("a", np.array([NAN, 2 * np.log(4), -INF]), doubled), Operand("b", np.full(3, 7.0))], taken, WHERE,
+                 lambda o, at: {}, source=lambda o, at: None)
+    assert [link["element"] for link in note.chain()] == [(2,)] * 3 and note.origin["operands"] == ["x[2] = 0"] and note.origin["value"] == "-inf"
+    assert first.origin["operands"] == ["x[0] = -1"]
+    kept = judge("slice", kind_of("slice"), [Operand("x", np.array([NAN, 2 * np.log(4), -INF]), doubled)], np.array([2 * np.log(4), -INF]), WHERE,
+                 lambda o, at: {}, source=lambda o, at: (at[0] + 1,))
+    assert [link["element"] for link in kept.chain()] == [(1,), (2,), (2,)] and kept.origin["operands"] == ["x[2] = 0"]
+
+
 def test_numbers_of_the_program_are_given():
     note = judged("masked_fill", [("x", np.zeros(2)), ("value", np.asarray(-INF))], np.array([0.0, -INF]))
     assert not note.made

@@ -380,3 +380,10 @@ def test_primitives_that_nobody_knows_are_run_as_they_are():
         return jax.pure_callback(lambda a: np.log(a - 1), x, x).sum()
     with np.errstate(all="ignore"):
         assert "pure_callback[0] made -inf" in report_of(lambda: watch(f)(jnp.ones(3)))
+
+
+@pytest.mark.parametrize("f", [jax.vmap(lambda x: jax.lax.cond(x > 0, lambda y: jnp.log(y - 1), lambda y: y, x)),
+                               lambda x: jnp.where(x > 0, 2 * jnp.log(x - 1), x), lambda x: jnp.log(x - 1)[None, 1:].T @ jnp.ones(1)], ids=["cond", "where", "slice"])
+def test_the_element_that_was_taken_is_told_and_not_one_of_the_branch_that_was_not(f):
+    report = report_of(lambda: watch(f)(jnp.array([-1.0, 3.0, 1.0])))  # log(-2) is not taken
+    assert "log[2] made -inf of x[2] = 0" in report

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import wellposed as wp
-from points import hidden, notes_of
+from points import hidden, line_of, notes_of
 from wellposed.torch import linalg, watch
 
 
@@ -312,6 +312,61 @@ def test_double_backward_and_functional_transforms_pass():
         assert h.tolist() == [6.0, 12.0]
         assert torch.func.vmap(torch.func.grad(lambda t: t.sin()))(torch.zeros(3)).tolist() == [1.0, 1.0, 1.0]
     assert not w.findings
+
+
+def test_zeros_without_memory_of_forward_mode_pass_and_derive():
+    zero = torch._efficientzerotensor(3)
+    with pytest.raises(ValueError, match="no memory"):
+        wp.asarray(zero)
+    a = 2 * torch.eye(2, dtype=torch.float64)
+    with watch(level="raise") as w:
+        zero * 2
+        h = torch.func.hessian(lambda x: nn.functional.linear(x[None], a, a[0]).square().sum())(torch.ones(2, dtype=torch.float64))
+        assert torch.equal(h, 2 * a.mT @ a)
+        one, h = torch.eye(2, dtype=torch.float64), torch.func.hessian(linalg.logdet)(a)  # d² log det along symmetric X, Y at 2I is −tr(X Y)/4
+        assert torch.allclose(h, -(torch.einsum("il,jk->ijkl", one, one) + torch.einsum("ik,jl->ijkl", one, one)) / 8)
+    assert set(notes_of(w)) <= {"a result is not looked at: a meta tensor has no elements."}
+
+
+def test_gradients_of_tensors_that_are_no_parameters_are_looked_at_too():
+    x = torch.tensor([1.0, 0.0], requires_grad=True)
+    with pytest.raises(wp.NonFiniteError, match=r"gradient of a tensor of shape \[2\]: nan(.|\n)*in the derivative of sqrt\[1\]"), watch():
+        torch.where(x > 0, torch.sqrt(x), 0.0).sum().backward()
+    x.grad = None
+    with watch() as w:
+        torch.where(x > 0, torch.sqrt(torch.where(x > 0, x, 1.0)), 0.0).sum().backward()
+    assert not w.findings
+
+
+def test_a_compiled_model_runs_op_by_op_while_it_is_watched_and_compiled_again_after(capfd):
+    class Logs(nn.Module):
+        def forward(self, x):
+            return torch.log(x)  # here
+    model = nn.Sequential(nn.Linear(2, 2), Logs())
+    with torch.no_grad():
+        model[0].weight.zero_(), model[0].bias.zero_()
+    graphs = []
+
+    def backend(graph, example):
+        graphs.append(graph)
+        return graph.forward
+    compiled = torch.compile(model, backend=backend)
+    compiled(torch.ones(3, 2))
+    before = len(graphs)
+    with pytest.raises(wp.NonFiniteError) as caught, watch(model):
+        compiled(torch.ones(3, 2)).sum().backward()
+    text = str(caught.value)
+    assert "log[0, 0] made -inf of x[0, 0] = 0" in text and "scope Sequential.1" in text and f":{line_of(Logs)}," in text
+    assert before == 1 and len(graphs) == before
+    compiled(torch.ones(3, 2))
+    torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+    assert len(graphs) > before and "StorageWeakRef" not in capfd.readouterr().err
+
+
+def test_what_is_compiled_inside_of_the_block_is_watched_in_silence(capfd):
+    with pytest.raises(wp.NonFiniteError, match="Source: log"), watch():
+        torch.compile(lambda x: torch.log(x).sum(), backend="aot_eager")(torch.zeros(2, requires_grad=True)).backward()
+    assert "Exception ignored" not in capfd.readouterr().err
 
 
 def test_blame_of_a_tensor_and_its_page(tmp_path):
