@@ -66,9 +66,11 @@ constexpr std::array<std::array<double, 14>, 5> kPade{
 // c ‖|A|^(2m+1)‖/‖A‖ with 1/c = C(2m, m)·(2m + 1)!.
 template <class T>
 int more_halvings(const Dense<T>& a, double norm, int exponent, int m) {
-  const double log_c = -(std::lgamma(2.0 * m + 1) - 2 * std::lgamma(m + 1.0) + std::lgamma(2.0 * m + 2)) / M_LN2;
+  double inverse = 1;  // 1/c; lgamma would write to a global
+  for (int k = 1; k <= m; ++k) inverse *= static_cast<double>(m + k) / k;
+  for (int k = 2; k <= 2 * m + 1; ++k) inverse *= k;
   const double power = log2_of_power(a, 2 * m + 1) + 2.0 * m * exponent;
-  const double needed = (power - std::log2(norm) + log_c + 53) / (2 * m);
+  const double needed = (power - std::log2(norm) - std::log2(inverse) + 53) / (2 * m);
   return needed > 0 ? static_cast<int>(std::ceil(std::min(needed, 4000.0))) : 0;
 }
 
