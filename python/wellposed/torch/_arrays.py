@@ -1,4 +1,6 @@
 """Tensors of PyTorch as arrays of NumPy and wellposed, without a copy where that is possible."""
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 
@@ -7,11 +9,11 @@ from wellposed import _core
 
 
 def tensors_in(tree):
-    """Tensors in lists and tuples, in order."""
+    """Tensors in lists, tuples and mappings, in order."""
     if isinstance(tree, torch.Tensor):
         yield tree
-    elif isinstance(tree, (list, tuple)):
-        for item in tree:
+    elif isinstance(tree, (list, tuple, Mapping)):
+        for item in tree.values() if isinstance(tree, Mapping) else tree:
             yield from tensors_in(item)
 
 

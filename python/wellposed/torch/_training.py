@@ -1,5 +1,7 @@
-"""Around a training step: where values leave (backward, optimizers), batches with row numbers, the guard, trends, errors explained."""
+"""Around a training step: where values leave (backward, optimizers), the guard, trends, errors explained."""
+import functools
 import sys
+import types
 import weakref
 
 import torch
@@ -19,14 +21,14 @@ class Training:
         self.watch, self.optimizer, self.guard = watch, optimizer, guard
         if guard and optimizer is None:
             raise wp.ArgumentError("watch: guard=True needs the optimizer whose updates it guards: watch(model, optimizer=…, guard=True).")
-        self._undo, self._inputs = [], {}
+        self.at_end, self._inputs = [], {}  # at_end: what undoes the watch
 
     def begin(self):
         w = self.watch
         if "torch._dynamo" in sys.modules:  # what was compiled runs op by op meanwhile: its ops, lines and modules are those of the program
             stance = torch.compiler.set_stance("force_eager")
             stance.__enter__()
-            self._undo.append(lambda: stance.__exit__(None, None, None))
+            self.at_end.append(lambda: stance.__exit__(None, None, None))
         backward, grad = torch.autograd.backward, torch.autograd.grad
 
         def watched_backward(tensors, *args, **kwargs):
@@ -38,17 +40,30 @@ class Training:
             w.guarded(self._leaves, outputs, "grad")
             return grad(outputs, *args, **kwargs)
         torch.autograd.backward, torch.autograd.grad = watched_backward, watched_grad
-        self._undo.append(lambda: (setattr(torch.autograd, "backward", backward), setattr(torch.autograd, "grad", grad)))
+        self.at_end.append(lambda: (setattr(torch.autograd, "backward", backward), setattr(torch.autograd, "grad", grad)))
         before = _before_steps(lambda optimizer, *_: w.guarded(self._before_step, optimizer))
         after = _after_steps(lambda *_: w.next_step())
-        self._undo += [before.remove, after.remove]
+        self.at_end += [before.remove, after.remove]
+        for owner, name in ((torch.export, "export"), (torch.jit, "script")):  # they read the code of modules, not of what stands in for it
+            self._outside(owner, name)
         if self.guard:
             self._guard()
 
+    def _outside(self, owner, name):
+        """owner.name runs on the modules as they are without the watch."""
+        plain = getattr(owner, name)
+
+        @functools.wraps(plain)
+        def outside(*args, **kwargs):
+            with self.watch.unwrapped():
+                return plain(*args, **kwargs)
+        setattr(owner, name, outside)
+        self.at_end.append(lambda: setattr(owner, name, plain))
+
     def end(self):
-        for undo in reversed(self._undo):
+        for undo in reversed(self.at_end):
             undo()
-        self._undo = []
+        self.at_end = []
 
     # ---- where values leave -------------------------------------------------------------------------------------------
     def _leaves(self, tensors, sink):
@@ -113,59 +128,26 @@ class Training:
                 self.watch.pass_by(f"trends of {name} are not looked at: {reason}.")
 
     def _guard(self):
-        """optimizer.step is passed over while a gradient is not finite."""
-        optimizer, step = self.optimizer, self.optimizer.step
+        """optimizer.step is passed over while a gradient is not finite. It stays a method: schedulers of learning rates take it apart, and wrap it."""
+        optimizer, step, own = self.optimizer, self.optimizer.step, "step" in vars(self.optimizer)
+        ended = []
 
-        def guarded(*args, **kwargs):
-            found = self.watch.guarded(self._first_bad, optimizer)
+        @functools.wraps(step)
+        def guarded(_, *args, **kwargs):
+            found = None if ended else self.watch.guarded(self._first_bad, optimizer)
             if found is None:
                 return step(*args, **kwargs)
             w, name = self.watch, self.watch._parameters.get(id(found[0]), "a parameter")
             w.refuse(w.note_of(found[1], f"gradient of {name}"), f"gradient of {name}")
             w.next_step()
             return None
-        own = "step" in vars(optimizer)
-        optimizer.step = guarded
-        self._undo.append(lambda: setattr(optimizer, "step", step) if own else vars(optimizer).pop("step", None))
+        ours = optimizer.step = types.MethodType(guarded, optimizer)
 
-    # ---- batches ------------------------------------------------------------------------------------------------------
-    def batches(self, loader, name):
-        sampler = loader.batch_sampler
-        if sampler is None:
-            self.watch.pass_by("a DataLoader without a batch sampler gives no row numbers.")
-            yield from loader
-            return
-        drawn = []
-
-        class Drawn:
-            def __iter__(self):
-                for ids in sampler:
-                    drawn.append(list(ids))
-                    yield ids
-
-            def __len__(self):
-                return len(sampler)
-        loader.__dict__["batch_sampler"] = Drawn()
-        try:
-            for k, batch in enumerate(loader.__class__.__iter__(loader) if not hasattr(loader, "_plain_iter") else loader._plain_iter()):
-                ids, drawn[k] = drawn[k], None
-                yield self.watch.rows(batch, ids, name)
-        finally:
-            loader.__dict__["batch_sampler"] = sampler
-
-    def follow(self, loader, name="data"):
-        """Iterating over this DataLoader gives batches with row numbers from now on."""
-        training, plain = self, type(loader)
-
-        class Followed(plain):
-            def _plain_iter(self):
-                return plain.__iter__(self)
-
-            def __iter__(self):
-                return training.batches(self, name)
-        Followed.__name__, Followed.__qualname__ = plain.__name__, plain.__qualname__
-        object.__setattr__(loader, "__class__", Followed)
-        self._undo.append(lambda: object.__setattr__(loader, "__class__", plain))
+        def undo():
+            ended.append(True)
+            if vars(optimizer).get("step") is ours:
+                setattr(optimizer, "step", step) if own else vars(optimizer).pop("step")
+        self.at_end.append(undo)
 
     # ---- errors -------------------------------------------------------------------------------------------------------
     def explain_failure(self, function, args, kwargs, error):

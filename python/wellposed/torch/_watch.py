@@ -1,4 +1,5 @@
 """watch: every op of a model, forward and backward, looked at where it runs."""
+import contextlib
 import types
 
 import numpy as np
@@ -11,6 +12,7 @@ from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
 from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, version_guard
 from ._arrays import as_numpy, reason_hidden, tensors_in
+from ._batches import Batches
 from ._notes import Notes
 from ._training import Training
 
@@ -21,6 +23,7 @@ _sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", No
 _eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
 _set_eval_frame, _skip_code = getattr(_eval_frame, "set_eval_frame", None), getattr(_eval_frame, "skip_code", None)
 _core.pass_over(folder_of("torch"))
+_core.Inside.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)  # __code__, __name__, … of the function it stands for
 
 _PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
 _NO_VALUES = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "empty_permuted", "set_"}
@@ -71,7 +74,7 @@ class Watch(Session):
     def __init__(self, model=None, *, data=None, level="escape", record=None, optimizer=None, trends=False, guard=False, device="name"):
         super().__init__(level, record, device=device, trends=trends)
         self.model, self._data, self._scaled = model, data, False
-        self._training = Training(self, optimizer, guard)
+        self._training, self._batches = Training(self, optimizer, guard), Batches(self)
         self._watcher = _core.Watcher(*map(_uncompiled, (self._classify, self._slow, self._failed)), _sequence, _uncompiled(self._look))
         self.notes = Notes(self._watcher)
         self._mode = _Mode(self._watcher.dispatch)
@@ -80,6 +83,16 @@ class Watch(Session):
     # ---- the block ----------------------------------------------------------------------------------------------------
     def __enter__(self):
         self._begin()
+        try:
+            self._watch_all()
+        except BaseException:
+            self._undo()
+            self._end()
+            raise
+        self._mode.__enter__()
+        return self
+
+    def _watch_all(self):
         self._watcher.recording = self.recording
         if self.model is not None:
             root = type(self.model).__name__
@@ -91,15 +104,27 @@ class Watch(Session):
                 self._wrapped.append(module)
         self._label_data()
         self._training.begin()
-        self._mode.__enter__()
-        return self
 
-    def __exit__(self, kind, error, trace):
-        self._mode.__exit__(kind, error, trace)
+    def _undo(self):
         for module in self._wrapped:
             module.__dict__.pop("forward", None)
         self._wrapped = []
         self._training.end()
+
+    @contextlib.contextmanager
+    def unwrapped(self):
+        """The modules as they are without the watch."""
+        inside = [(vars(module), vars(module).pop("forward", None)) for module in self._wrapped]
+        try:
+            yield
+        finally:
+            for members, forward in inside:
+                if forward is not None:
+                    members["forward"] = forward
+
+    def __exit__(self, kind, error, trace):
+        self._mode.__exit__(kind, error, trace)
+        self._undo()
         try:
             if kind is None:
                 self.guarded(self._check_gradients_left)
@@ -121,7 +146,7 @@ class Watch(Session):
         if data is None:
             return
         if isinstance(data, torch.utils.data.DataLoader):
-            self._training.follow(data)
+            self._training.at_end.append(self._batches.follow(data))
             return
         for name, x in datasets(data):
             if not isinstance(x, torch.Tensor):
@@ -139,8 +164,7 @@ class Watch(Session):
     def rows(self, batch, ids, name="data"):
         """Says which rows of a data set a batch consists of; returns the batch. A batch may be a tensor or a structure of them."""
         ids = ids.tolist() if isinstance(ids, torch.Tensor) else list(ids)
-        many = list(tensors_in(list(batch.values()) if isinstance(batch, dict) else batch))
-        for x in many:
+        for x in tensors_in(batch):
             if x.ndim and x.shape[0] == len(ids):
                 self._label(x, ids, name)
         return batch
@@ -344,7 +368,7 @@ class Watch(Session):
 
     def batches(self, loader, name="data"):
         """The batches of a DataLoader, with the row numbers of its sampler."""
-        return self._training.batches(loader, name)
+        return self._batches.of(loader, name)
 
 
 def _paired(specs, args, kwargs):
