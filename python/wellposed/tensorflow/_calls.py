@@ -2,7 +2,9 @@
 import itertools
 import re
 import sys
+import threading
 
+import numpy as np
 import tensorflow as tf
 
 import wellposed as wp
@@ -16,6 +18,11 @@ from ._arrays import is_eager, is_float
 context, _execute = version_guard("tensorflow", tf.__version__, "2.16", [
     "tensorflow.python.eager.context", "tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute"])
 
+_FINITE = ("Op by op it came out finite: the function draws random numbers or reads data, which are others the second time. Where it takes batches from an "
+           "iterator, hand it the batch instead; for Keras' fit there is wellposed.tensorflow.Callback.")
+_TAKEN = ("It was not run again op by op: it takes data from an iterator, and the program, which goes on, would miss them. Hand it the batch as an argument "
+          "instead; for Keras' fit there is wellposed.tensorflow.Callback.")
+_FAILED = "It could not be run again op by op."
 _GRAPHS = {}  # what is known of functions, by their names, which are never given twice
 
 
@@ -31,9 +38,10 @@ class Calls:
         outputs = call(name, inputs, count)
         if this is None:
             return outputs
-        bad = self._quietly(self._first_bad, outputs)
+        results = outputs or ()  # None where there are none
+        bad = self._quietly(self._first_bad, results)
         if this["recorded"] is not None:
-            self._quietly(lambda: this["recorded"].done(self._tensors(outputs), bad is not None))
+            self._quietly(lambda: this["recorded"].done(self._tensors(results), bad is not None))
         self._last, self.ok = this, bad is None
         if bad is not None:
             self._blame_call(this, bad, None)
@@ -75,9 +83,13 @@ class Calls:
                 return
 
     def _blame_call(self, this, bad, variable):
+        if self.level == "off":
+            return
         name = _short(this["name"])
         note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable)
-        if note is not None and (note.made or note.origin["value"] == "nan" or variable is not None):
+        if note is None:  # it could not be run again, of which there is a note: an infinity may be one that was put in
+            note = self._unknown(name, bad, _FAILED)
+        if note.made or note.origin["value"] == "nan" or variable is not None:
             self._left(note, f"function {name}" if bad is not None else f"a variable of {name}")
 
     def _graph(self, name, inputs):
@@ -85,7 +97,8 @@ class Calls:
         if name not in _GRAPHS:
             key = name if isinstance(name, str) else name.decode()
             graph = _traced_graph(key) or _graph.graph_of(key)
-            _GRAPHS[name] = graph, [(i, _dtype_of(inputs[i], graph.inputs[i])) for i in sorted(_graph.written(graph))]
+            places = ((i, _dtype_of(inputs[i], graph.inputs[i])) for i in sorted(_graph.written(graph)))
+            _GRAPHS[name] = graph, [(i, dtype) for i, dtype in places if dtype is not None]
         return _GRAPHS[name]
 
     def _replay(self, name, graph, inputs, before, bad, variable):
@@ -97,9 +110,10 @@ class Calls:
         forward = _forward_ops(graph)
 
         def saw(op, ins, outs):
+            self._carry(ins, outs)
             if not any(is_float(t) and self._bad(t) for t in outs):
                 return
-            file, line = _user_line(op)
+            file, line = next(filter(any, map(_user_line, reversed(runner.inside))), ("", 0))
             label = op.type
             if "gradient_tape" in op.name or "gradients" in op.name.split("/")[0]:
                 source = forward(op)
@@ -111,8 +125,11 @@ class Calls:
             note = self._judge(op.type, label, {"file": file, "line": line, "scope": scope or _short(name), "step": _core.current_step()}, ins, outs)
             if note is not None:
                 first.append(note)
-        runner = _graph.GraphRunner(saw)
-        outs = runner.run(graph, feed)
+        runner, why = _graph.GraphRunner(saw, goes_on=self.guard or self.level == "warn"), _FINITE
+        try:
+            outs = runner.run(graph, feed)
+        except _graph.TakesAway:
+            outs, why = [], _TAKEN
         if bad is not None:
             for t in outs:
                 if is_eager(t) and is_float(t) and self._bad(t):
@@ -122,11 +139,22 @@ class Calls:
         made = [n for n in first if n.made] or first
         if made:
             return made[0]
+        return self._unknown(_short(name), bad, why)
+
+    def _unknown(self, name, bad, why):
+        """The note of a function that did not show who made it."""
         a = self._array(bad) if bad is not None else None
         at = first_bad(a) if a is not None else ()
-        return Note({"op": f"function {_short(name)}", "element": at, "value": str(a[at]) if a is not None else "nan"}, None,
-                    {"source": "unknown", "number": id(bad), "value": "nan", "spread": 0, "entry": at,
-                     "missing": "Op by op it came out finite: the function draws random numbers or reads data, which are others the second time."})
+        value = "nan" if a is None or why != _FAILED or np.isnan(a).any() else str(a[at])
+        return Note({"op": f"function {name}", "element": at, "value": str(a[at]) if a is not None else "nan"}, None,
+                    {"source": "unknown", "number": id(bad), "value": value, "spread": 0, "entry": at, "missing": why})
+
+    def _carry(self, ins, outs):
+        """A list of tensors (TensorArray) has the note of what went into it."""
+        lists = [t for t in outs if t.dtype == tf.variant]
+        notes = [n for n in map(self._note, ins) if n is not None] if lists else []
+        if notes:
+            self._keep_note(lists, next((n for n in notes if n.made), notes[0]))
 
 
 def _read(handle, dtype):
@@ -135,8 +163,9 @@ def _read(handle, dtype):
 
 
 def _dtype_of(handle, like):
-    data = next(d for d in (getattr(handle, "_handle_data", None), getattr(like, "_handle_data", None)) if d is not None)
-    return tf.DType(data.shape_and_type[0].dtype)
+    """None: a resource that is no variable."""
+    known = (getattr(t, "_handle_data", None) for t in (handle, like))
+    return next((tf.DType(d.shape_and_type[0].dtype) for d in known if d is not None and d.shape_and_type), None)
 
 
 def _short(name):
@@ -158,7 +187,8 @@ def _traced_graph(name):
     return None
 
 
-_PACKAGES = tuple(folder_of(m) for m in ("tensorflow", "keras") if m in sys.modules and getattr(sys.modules[m], "__file__", None))
+_PACKAGES = tuple(folder_of(m) for m in ("tensorflow", "keras") if m in sys.modules and getattr(sys.modules[m], "__file__", None)) + (
+    threading.__file__,)
 
 
 def is_users(file):
@@ -166,10 +196,8 @@ def is_users(file):
 
 
 def _user_line(op):
-    for frame in reversed(list(op.traceback or [])):
-        if is_users(frame.filename):
-            return frame.filename, frame.lineno
-    return "", 0
+    frames = [(f.filename, f.lineno) for f in reversed(list(op.traceback or [])) if is_users(f.filename)]
+    return next((f for f in frames if "__autograph_generated_file" not in f[0]), frames[0] if frames else ("", 0))
 
 
 def _forward_ops(graph):

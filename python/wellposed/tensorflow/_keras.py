@@ -23,6 +23,7 @@ class Callback(keras.callbacks.Callback):
         self.watch = Watch(data=data, record=record, trends=trends)
         self.guard = guard
         self._batches, self._before, self._run, self._numbers = [], None, None, {}
+        self._called = False  # whether fit calls this callback
 
     @property
     def findings(self):
@@ -54,6 +55,11 @@ class Callback(keras.callbacks.Callback):
     # ---- one execution ----------------------------------------------------------------------------------------------------
     def _train(self, iterator):
         """Keras' own function on batches that are taken out one by one, as train_on_batch gives them."""
+        if not self._called:  # a fit that an exception ended, which no callback is told of, has left this behind
+            run = self._run
+            self._finish()
+            return run(iterator)
+        self._called = False
         self._batches = []
         for _ in range(self.model.steps_per_execution):
             try:
@@ -90,6 +96,7 @@ class Callback(keras.callbacks.Callback):
         return None
 
     def on_train_batch_begin(self, batch, logs=None):
+        self._called = True
         self._before = [(v, tf.identity(v.value)) for v in self._variables()]
 
     def on_train_batch_end(self, batch, logs=None):

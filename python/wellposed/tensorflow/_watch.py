@@ -135,7 +135,8 @@ class Watch(Calls, Session):
 
     # ---- eager ops ------------------------------------------------------------------------------------------------------
     def _saw(self, op_type, inputs, attrs, outputs, op_name=None, graph=None):
-        if graph is not None or self._busy or op_type in _NO_VALUES or (isinstance(op_type, str) and op_type.startswith("__")):
+        op_type = op_type.decode() if isinstance(op_type, bytes) else op_type
+        if graph is not None or self._busy or op_type in _NO_VALUES or op_type.startswith("__"):
             return None
         self._busy = True
         try:
@@ -201,10 +202,10 @@ class Watch(Calls, Session):
     def _judge(self, op_type, label, where, inputs, outputs):
         operands, tensors = [], {}
         for k, x in enumerate(inputs):
-            value = self._array(x)
-            if value is None:
+            value, note = self._array(x), self._note(x)
+            if value is None and note is None:
                 continue
-            o = Operand(f"x{k + 1}", value, self._note(x))
+            o = Operand(f"x{k + 1}", value, note)
             tensors[id(o)] = x
             operands.append(o)
         if op_type in ("SelectV2", "Select"):
@@ -217,11 +218,14 @@ class Watch(Calls, Session):
             note = judge(label, kind_of(op_type), operands, out, where, lambda o, at: self.entrance(tensors.get(id(o)), at))
             if note.made and note.before is None:
                 note.origin["rows"] = self._rests_on(note, out, operands)
-            self._notes[id(t)] = (t, note)
-            if len(self._notes) > _MOST_NOTES:
-                self._notes = dict(list(self._notes.items())[_MOST_NOTES // 2:])
+            self._keep_note([t], note)
             newest = note
         return newest
+
+    def _keep_note(self, tensors, note):
+        self._notes.update((id(t), (t, note)) for t in tensors)
+        if len(self._notes) > _MOST_NOTES:
+            self._notes = dict(list(self._notes.items())[_MOST_NOTES // 2:])
 
     def _note(self, x):
         kept = self._notes.get(id(x))
