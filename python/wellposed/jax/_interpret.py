@@ -94,7 +94,8 @@ class Interpreter:
 
     @staticmethod
     def bind(eqn, values):
-        params = eqn.primitive.get_bind_params(eqn.params)
+        kept = {"donated_invars": (False,) * len(values)} if "donated_invars" in eqn.params else {}  # operands are needed afterwards
+        params = eqn.primitive.get_bind_params({**eqn.params, **kept})
         functions, params = params if isinstance(params, tuple) else ((), params)  # before JAX 0.7: a pair
         out = eqn.primitive.bind(*functions, *values, **params)
         return list(out) if eqn.primitive.multiple_results else [out]
@@ -103,6 +104,9 @@ class Interpreter:
     def descend(self, eqn, values, notes, stack):
         """Notes of the results of an op that consists of others; None: it is one op."""
         name, p = eqn.primitive.name, eqn.params
+        if getattr(p.get("mesh"), "size", 1) > 1:  # the inside is about a piece of each operand
+            self.session.pass_by(f"{name} over several devices is judged as one op.")
+            return None
         if name == "scan":
             return self.scan(p, values, notes, stack)
         if name == "while":

@@ -1,6 +1,7 @@
 """watch: a function of JAX whose results are looked at; what is wrong with them is searched op by op."""
 import functools
 import itertools
+import types
 
 import jax
 import numpy as np
@@ -27,6 +28,7 @@ class Watched(Session):
         super().__init__(level, record, device=device, trends=trends)
         functools.update_wrapper(self, f, updated=())
         self.f, self.every_op, self.guard, self.calls = f, every_op, guard, 0
+        self._donated = set()  # leaves of the arguments whose memory f takes
         self._static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
         self.name, self._labelled = getattr(f, "__name__", "f"), []
         for name, x in datasets(data):
@@ -90,9 +92,14 @@ class Watched(Session):
             return
 
     # ---- the call -------------------------------------------------------------------------------------------------------
+    def __get__(self, owner, kind=None):
+        return self if owner is None else types.MethodType(self, owner)
+
     def __call__(self, *args, **kwargs):
-        if any(isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves((args, kwargs))):
+        given = jax.tree_util.tree_leaves((args, kwargs))
+        if any(isinstance(x, jax.core.Tracer) for x in given):
             return self.f(*args, **kwargs)  # inside of somebody's transformation: values are not there yet
+        kept = self.guarded(self._kept, args, kwargs) if self._donated else None
         self.calls, self.ok = self.calls + 1, True
         recorded = self.guarded(self._record, args, kwargs) if self.recording else None
         try:
@@ -100,13 +107,26 @@ class Watched(Session):
         except Exception as error:
             self.guarded(self._explain, error)
             raise
+        if not self._donated:
+            self.guarded(self._see_donated, given)
         leaves = jax.tree_util.tree_leaves(out)
         bad = self.guarded(self._any_bad, leaves)
         if recorded is not None:
             self.guarded(lambda: recorded.done(self._tensors(leaves), bool(bad)))
         if (bad or self.every_op) and self.level != "off":
-            self._search(args, kwargs, leaves, bad)
+            self._search(*(kept or (args, kwargs)), leaves, bad)
         return out
+
+    def _see_donated(self, given):
+        """A call that has taken the memory of arguments cannot be run again, but the next one can, from copies of these."""
+        self._donated = {k for k, x in enumerate(given) if isinstance(x, jax.Array) and x.is_deleted()}
+        if self._donated:
+            self.pass_by("f is given the memory of arguments (donate_argnums): from now on they are copied before each call, so that it can be run again.",
+                         "While you look for a cause, leave donate_argnums out.")
+
+    def _kept(self, args, kwargs):
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        return jax.tree_util.tree_unflatten(tree, [jax.numpy.copy(x) if k in self._donated else x for k, x in enumerate(leaves)])
 
     def _explain(self, error):
         """Adds to an error of a GPU's libraries what it means."""
@@ -140,7 +160,7 @@ class Watched(Session):
         return _core.Recorded(self.name, self._tensors(jax.tree_util.tree_leaves((args, kwargs))))
 
     def _search(self, args, kwargs, leaves, bad):
-        notes = self.guarded(self._replay, args, kwargs) if all(self._seen(x) for x in jax.tree_util.tree_leaves((args, kwargs))) else None
+        notes = self.guarded(self._replay, args, kwargs) if self.guarded(self._can_replay, args, kwargs) else None
         note = self.guarded(self._chosen, notes, leaves, bad)
         if note is None or not note.made and note.origin["source"] == "given" and note.origin["value"] != "nan":
             return  # nothing, or an infinity that the program put in
@@ -149,17 +169,35 @@ class Watched(Session):
         else:
             self.escaped(note, self.name)
 
+    def _can_replay(self, args, kwargs):
+        given = jax.tree_util.tree_leaves((args, kwargs))
+        return not any(isinstance(x, jax.Array) and x.is_deleted() for x in given) and all(self._seen(x) for x in given)
+
     def _replay(self, args, kwargs):
         """Notes of the results, in the order of their leaves."""
+        traced, call = self._split(args, kwargs)
         try:
-            closed = jax.make_jaxpr(lambda *a: self.f(*a, **kwargs), static_argnums=self._static)(*args)
+            closed = jax.make_jaxpr(call)(*traced)
         except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
                 jax.errors.NonConcreteBooleanIndexError) as error:
             self.pass_by(f"f cannot be traced ({type(error).__name__}): it is run again without jit.",
                          "Control flow that depends on values belongs into jax.lax.cond, scan or while_loop.")
             return EagerRun(self, self.entrance).of(self.f, args, kwargs)
-        flat = jax.tree_util.tree_leaves([a for i, a in enumerate(args) if i not in self._static])
-        return Interpreter(self, self.entrance).run(closed.jaxpr, closed.consts, flat, [None] * len(flat))[1]
+        return Interpreter(self, self.entrance).run(closed.jaxpr, closed.consts, traced, [None] * len(traced))[1]
+
+    def _split(self, args, kwargs):
+        """The arrays and floats of the arguments, and f as a function of these alone: what else there is (flags, names, functions, objects) stays as it is."""
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        fixed = [k in self._static for k, a in enumerate(args) for _ in jax.tree_util.tree_leaves(a)]
+        at = [k for k, x in enumerate(leaves) if _is_traced(x) and not (k < len(fixed) and fixed[k])]
+
+        def call(*traced):
+            full = list(leaves)
+            for k, x in zip(at, traced):
+                full[k] = x
+            args, kwargs = jax.tree_util.tree_unflatten(tree, full)
+            return self.f(*args, **kwargs)
+        return [leaves[k] for k in at], call
 
     def _chosen(self, notes, leaves, bad):
         """The note to tell of: of the results that are wrong, or of any if none is; what was made or is NaN goes before infinities that were put in."""
@@ -175,7 +213,7 @@ class Watched(Session):
         at = first_bad(a)
         link = {"op": self.name, "element": at, "value": str(a[at]), "dtype": str(a.dtype), "shape": str(list(a.shape))}
         return Note(link, None, {"source": "unknown", "number": id(leaves[wrong[0]]), "value": str(a[at]), "spread": 0, "entry": at,
-                                 "missing": "Op by op it came out finite, or it could not be run so."})
+                                 "missing": "It could not be run again op by op." if notes is None else "Op by op it came out finite."})
 
     # ---- what the user asks ---------------------------------------------------------------------------------------------
     def blame(self, error=None):
@@ -189,6 +227,10 @@ class Watched(Session):
         self.see_trends((jax.tree_util.keystr(path).strip("['].") or "parameter", *(wp.asarray(array_of(x)) for x in (p, g)))
                         for (path, p), g in zip(jax.tree_util.tree_leaves_with_path(parameters), gradients) if self._seen(p) and self._seen(g))
         wp.set_step(step)
+
+
+def _is_traced(x):
+    return isinstance(x, (jax.Array, float, complex)) or isinstance(x, (np.ndarray, np.generic)) and (x.dtype.kind in "biufc" or x.dtype.isbuiltin == 2)
 
 
 def watch(f=None, **options):
