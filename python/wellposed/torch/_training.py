@@ -1,6 +1,7 @@
 """Around a training step: where values leave (backward, optimizers), the guard, trends, errors explained."""
 import functools
 import sys
+import threading
 import types
 import weakref
 
@@ -29,20 +30,25 @@ class Training:
             stance = torch.compiler.set_stance("force_eager")
             stance.__enter__()
             self.at_end.append(lambda: stance.__exit__(None, None, None))
-        backward, grad = torch.autograd.backward, torch.autograd.grad
+        backward, grad, thread = torch.autograd.backward, torch.autograd.grad, threading.get_ident()
+
+        def here(function, *arguments):
+            """Calls it in the thread whose ops are seen."""
+            if threading.get_ident() == thread:
+                w.guarded(function, *arguments)
 
         def watched_backward(tensors, *args, **kwargs):
-            w.guarded(self._leaves, tensors, "backward")
+            here(self._leaves, tensors, "backward")
             backward(tensors, *args, **kwargs)
-            w.guarded(self._inputs_of, tensors)
+            here(self._inputs_of, tensors)
 
         def watched_grad(outputs, *args, **kwargs):
-            w.guarded(self._leaves, outputs, "grad")
+            here(self._leaves, outputs, "grad")
             return grad(outputs, *args, **kwargs)
         torch.autograd.backward, torch.autograd.grad = watched_backward, watched_grad
         self.at_end.append(lambda: (setattr(torch.autograd, "backward", backward), setattr(torch.autograd, "grad", grad)))
-        before = _before_steps(lambda optimizer, *_: w.guarded(self._before_step, optimizer))
-        after = _after_steps(lambda *_: w.next_step())
+        before = _before_steps(lambda optimizer, *_: here(self._before_step, optimizer))
+        after = _after_steps(lambda *_: here(w.next_step))
         self.at_end += [before.remove, after.remove]
         for owner, name in ((torch.export, "export"), (torch.jit, "script")):  # they read the code of modules, not of what stands in for it
             self._outside(owner, name)

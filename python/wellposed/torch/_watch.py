@@ -1,6 +1,5 @@
 """watch: every op of a model, forward and backward, looked at where it runs."""
 import contextlib
-import types
 
 import numpy as np
 import torch
@@ -13,15 +12,14 @@ from .._adapters.ops import kind_of
 from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, version_guard
 from ._arrays import as_numpy, reason_hidden, tensors_in
 from ._batches import Batches
+from ._mode import Mode, uncompiled
 from ._notes import Notes
 from ._training import Training
 
-TorchDispatchMode, _modes_off, _node_now, *_ = version_guard("torch", torch.__version__, "2.10", [
-    "torch.utils._python_dispatch:TorchDispatchMode", "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node",
+_modes_off, _node_now, *_ = version_guard("torch", torch.__version__, "2.10", [
+    "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node",
     "torch:ops.aten.add.Tensor._op", "torch:ops.aten.add.Tensor._schema", "torch:Tensor.__dlpack_c_exchange_api__"])
 _sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", None)
-_eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
-_set_eval_frame, _skip_code = getattr(_eval_frame, "set_eval_frame", None), getattr(_eval_frame, "skip_code", None)
 _core.pass_over(folder_of("torch"))
 _core.Inside.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)  # __code__, __name__, … of the function it stands for
 
@@ -35,36 +33,6 @@ def _short(function):
     return function._schema.name.rpartition("::")[2]
 
 
-def _uncompiled(f):
-    """f outside of what torch.compile takes for the program: it is called in the middle of it."""
-    if None in (_set_eval_frame, _skip_code):
-        return f
-
-    def call(*args):
-        before = _set_eval_frame(None)
-        try:
-            return f(*args)
-        finally:
-            _set_eval_frame(before)
-    _skip_code(call.__code__)
-    return call
-
-
-class _Mode(TorchDispatchMode):
-    """Hands every op to the compiled watcher."""
-
-    @classmethod
-    def _should_skip_dynamo(cls):
-        return False
-
-    def __init__(self, dispatch):
-        super().__init__()
-        self.__torch_dispatch__ = types.MethodType(dispatch, self)  # PyTorch insists on a method of the mode
-
-    def __torch_dispatch__(self, function, classes, args=(), kwargs=None):  # the instance's own goes before
-        return function(*args, **(kwargs or {}))
-
-
 class Watch(Session):
     """with watch(model) as w: … names the op that made an Inf or NaN when it reaches the gradients, an update or item().
 
@@ -75,9 +43,9 @@ class Watch(Session):
         super().__init__(level, record, device=device, trends=trends)
         self.model, self._data, self._scaled = model, data, False
         self._training, self._batches = Training(self, optimizer, guard), Batches(self)
-        self._watcher = _core.Watcher(*map(_uncompiled, (self._classify, self._slow, self._failed)), _sequence, _uncompiled(self._look))
+        self._watcher = _core.Watcher(*map(uncompiled, (self._classify, self._slow, self._failed)), _sequence, uncompiled(self._look))
         self.notes = Notes(self._watcher)
-        self._mode = _Mode(self._watcher.dispatch)
+        self._mode = Mode(self._watcher.dispatch)
         self._parameters, self._wrapped, self._masks = {}, [], {}
 
     # ---- the block ----------------------------------------------------------------------------------------------------
@@ -100,27 +68,32 @@ class Watch(Session):
             for name, module in self.model.named_modules():
                 if isinstance(module, torch.jit.ScriptModule) or "forward" in vars(module):
                     continue
-                module.__dict__["forward"] = _core.Inside(module.forward, f"{root}.{name}" if name else root, module)
-                self._wrapped.append(module)
+                inside = module.__dict__["forward"] = _core.Inside(module.forward, f"{root}.{name}" if name else root, module)
+                self._wrapped.append((vars(module), inside))
         self._label_data()
         self._training.begin()
 
     def _undo(self):
-        for module in self._wrapped:
-            module.__dict__.pop("forward", None)
+        self._unwrap()
         self._wrapped = []
         self._training.end()
+
+    def _unwrap(self):
+        """Takes out what was put in the place of forward functions; gives the members of those modules. What the program put there meanwhile stays."""
+        ours = [(members, inside) for members, inside in self._wrapped if members.get("forward") is inside]
+        for members, _ in ours:
+            del members["forward"]
+        return ours
 
     @contextlib.contextmanager
     def unwrapped(self):
         """The modules as they are without the watch."""
-        inside = [(vars(module), vars(module).pop("forward", None)) for module in self._wrapped]
+        ours = self._unwrap()
         try:
             yield
         finally:
-            for members, forward in inside:
-                if forward is not None:
-                    members["forward"] = forward
+            for members, inside in ours:
+                members["forward"] = inside
 
     def __exit__(self, kind, error, trace):
         self._mode.__exit__(kind, error, trace)

@@ -1,5 +1,6 @@
 """What stands around a model in a program, and goes on as it is: DataLoaders of every kind, schedulers, exports, the ends of blocks."""
 import inspect
+import threading
 import warnings
 
 import pytest
@@ -89,6 +90,8 @@ def test_a_block_that_cannot_begin_leaves_nothing_behind():
     for data in (5, {"x": [1, 2]}):
         with pytest.raises(wp.ArgumentError, match="data must be"), watch(model, data=data):
             pass
+    with pytest.raises(wp.FileError, match="cannot be created"), watch(model, record="/nowhere/run.wpr"):
+        pass
     assert "forward" not in vars(model) and _core.current_step() == step and torch.autograd.backward is backward
 
 
@@ -133,6 +136,30 @@ def test_forward_functions_can_be_read_exported_and_scripted_in_the_block():
         assert "forward" in vars(model)
     assert set(notes_of(w)) <= {"a result is not looked at: a tensor of the class FakeTensor."}
     assert torch.export.export is export and "forward" not in vars(model)
+
+
+def test_a_forward_function_that_the_program_sets_in_the_block_stays():
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    with watch(model):
+        model[1].forward = lambda x: x + 1
+    assert model[1](torch.zeros(1)).item() == 1 and "forward" not in vars(model) and "forward" not in vars(model[0])
+
+
+def test_other_threads_are_left_alone():
+    found = []
+
+    def elsewhere():
+        x = torch.zeros(2, requires_grad=True)
+        y = torch.log(x).sum()
+        y.backward()
+        torch.optim.SGD([x], 0.1).step()
+        found.append(y.item())
+    with watch() as w:
+        torch.log(torch.zeros(2))
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert found == [float("-inf")] and not w.findings
 
 
 def test_errors_of_the_program_come_through_as_the_same_objects():
