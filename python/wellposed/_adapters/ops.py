@@ -28,10 +28,10 @@ _MOVES = set("""
 reshape view squeeze unsqueeze expand permute transpose t slice select narrow cat concat concatv2 stack pack unpack split splitv index
 index_select gather gatherv2 gathernd resourcegather embedding take flip roll repeat tile pad padv2 diag diagonal tril triu broadcast_in_dim
 broadcastto concatenate dynamic_slice dynamic_update_slice rev stridedslice expanddims index_put scatter fill fill_ full full_like
-constant_pad_nd detach alias unbind chunk unsafe_view _unsafe_view _reshape_alias expand_dims copy_to readvariableop placeholder
+constant_pad_nd detach alias unbind chunk unsafe_view _unsafe_view _reshape_alias expand_dims copy_to placeholder
 _local_scalar_dense item slice_scatter select_scatter as_strided pixel_shuffle sort topk
 """.split())
-_CREATES = set("full full_like fill constant iota scalar_tensor new_full zeros ones eye arange linspace const broadcast".split())
+_CREATES = set("full full_like fill constant iota scalar_tensor new_full zeros ones eye arange linspace const broadcast readvariableop".split())
 
 
 class Kind:

@@ -76,11 +76,11 @@ class Session:
         self._step_before = None
 
     def _begin(self):
+        if self._recorder is not None:
+            self._recorder.start()  # refused where the file cannot be written: nothing has changed then
         self._step_before = _core.current_step()
         if self._step_before < 0:
             wp.set_step(0)
-        if self._recorder is not None:
-            self._recorder.start()
 
     def _end(self):
         if self._recorder is not None:

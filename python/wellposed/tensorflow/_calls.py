@@ -20,8 +20,8 @@ context, _execute = version_guard("tensorflow", tf.__version__, "2.16", [
 
 _FINITE = ("Op by op it came out finite: the function draws random numbers or reads data, which are others the second time. Where it takes batches from an "
            "iterator, hand it the batch instead; for Keras' fit there is wellposed.tensorflow.Callback.")
-_TAKEN = ("It was not run again op by op: it takes data from an iterator, and the program, which goes on, would miss them. Hand it the batch as an argument "
-          "instead; for Keras' fit there is wellposed.tensorflow.Callback.")
+_TAKEN = ("It was not run again op by op: it takes data from an iterator, which has no more, or none that the program, which goes on, can spare. Hand it the "
+          "batch as an argument instead; for Keras' fit there is wellposed.tensorflow.Callback.")
 _FAILED = "It could not be run again op by op."
 _GRAPHS = {}  # what is known of functions, by their names, which are never given twice
 
@@ -103,14 +103,16 @@ class Calls:
 
     def _replay(self, name, graph, inputs, before, bad, variable):
         feed, copies = list(inputs), []
+        names = {id(v.handle): v.name.split(":")[0] for v in getattr(graph, "variables", ())}
         for i, value in before.items():
             copies.append(tf.Variable(value, trainable=False))
             feed[i] = copies[-1].handle
+            names[id(feed[i])] = names.get(id(inputs[i]), "a variable")
         first = []
         forward = _forward_ops(graph)
 
         def saw(op, ins, outs):
-            self._carry(ins, outs)
+            self._carry(op.type, ins, outs)
             if not any(is_float(t) and self._bad(t) for t in outs):
                 return
             file, line = next(filter(any, map(_user_line, reversed(runner.inside))), ("", 0))
@@ -124,11 +126,13 @@ class Calls:
                 scope = f"{scope}/turn {runner.turn}".strip("/")
             note = self._judge(op.type, label, {"file": file, "line": line, "scope": scope or _short(name), "step": _core.current_step()}, ins, outs)
             if note is not None:
+                if note.before is None and not note.made and op.type == "ReadVariableOp":
+                    note.origin["name"] = names.get(id(ins[0]), "a variable")
                 first.append(note)
         runner, why = _graph.GraphRunner(saw, goes_on=self.guard or self.level == "warn"), _FINITE
         try:
             outs = runner.run(graph, feed)
-        except _graph.TakesAway:
+        except (_graph.TakesAway, tf.errors.OutOfRangeError):
             outs, why = [], _TAKEN
         if bad is not None:
             for t in outs:
@@ -149,12 +153,12 @@ class Calls:
         return Note({"op": f"function {name}", "element": at, "value": str(a[at]) if a is not None else "nan"}, None,
                     {"source": "unknown", "number": id(bad), "value": value, "spread": 0, "entry": at, "missing": why})
 
-    def _carry(self, ins, outs):
-        """A list of tensors (TensorArray) has the note of what went into it."""
-        lists = [t for t in outs if t.dtype == tf.variant]
-        notes = [n for n in map(self._note, ins) if n is not None] if lists else []
+    def _carry(self, op_type, ins, outs):
+        """A list of tensors (TensorArray), or a variable, has the note of what went into it."""
+        holders = [t for t in outs if t.dtype == tf.variant] or [t for t in ins if t.dtype == tf.resource and op_type.startswith(_graph.WRITES)]
+        notes = [n for t in ins if holders and t.dtype != tf.resource for n in [self._note(t)] if n is not None]
         if notes:
-            self._keep_note(lists, next((n for n in notes if n.made), notes[0]))
+            self._keep_note(holders, next((n for n in notes if n.made), notes[0]))
 
 
 def _read(handle, dtype):

@@ -82,6 +82,24 @@ def test_the_op_is_found(program):
     assert "Source: Log made -inf of x = 0" in report or "Source: Log[1] made -inf of x[1] = 0" in report, report
 
 
+@pytest.mark.parametrize("written", [False, True])
+def test_a_variable_that_holds_nan_is_given_and_one_that_gets_it_hands_it_on(written):
+    v, total = tf.Variable([1.0, np.nan], name="weights"), tf.Variable(0.0)
+
+    @tf.function
+    def f(x):
+        if written:
+            total.assign_add(tf.reduce_sum(tf.math.log(x)))
+            return total / 2
+        return x * v
+
+    def watched():
+        with watch():
+            f(tf.constant([1.0, 0.0]))
+    report = report_of(watched)
+    assert ("Source: Log[1] made -inf of x[1] = 0" if written else "ReadVariableOp[1] ← weights = nan, given") in report, report
+
+
 def nested(inner, x):
     return inner(x) * 2  # here
 
