@@ -1,6 +1,7 @@
 """Runs a jaxpr op by op, on real values, to see where an Inf or NaN is made. Loops and calls are run whole first, and entered only if they go wrong."""
 import functools
 import re
+import threading
 import types
 
 import jax
@@ -212,10 +213,12 @@ class EagerRun(Interpreter):
 
     def of(self, f, args, kwargs):
         """Notes of the results, in the order of their leaves."""
-        known, plain = {}, EvalTrace.process_primitive
+        known, plain, thread = {}, EvalTrace.process_primitive, threading.get_ident()
 
         def process(trace, primitive, args, params):
             out = plain(trace, primitive, args, params)
+            if threading.get_ident() != thread:
+                return out
             outs = list(out) if primitive.multiple_results else [out]
             if any(hasattr(x, "dtype") and is_bad(x) for x in outs) and not hasattr(self, "inside"):
                 self.inside = True

@@ -32,7 +32,7 @@ class Calls:
 
     def _called(self, call, name, inputs, count):
         """Results are looked at after the call, the variables that it wrote to when the next call reads them, or at the end."""
-        if self._busy:
+        if self._passes():
             return call(name, inputs, count)
         this = self._quietly(self._prepare, name, inputs)
         outputs = call(name, inputs, count)

@@ -1,6 +1,7 @@
 """watch: eager ops are looked at one by one; calls of tf.function by their results and variables, and op by op if those are wrong."""
 import re
 import sys
+import threading
 import traceback
 
 import keras
@@ -45,7 +46,7 @@ class Watch(Calls, Session):
     # ---- the block ------------------------------------------------------------------------------------------------------
     def __enter__(self):
         self._begin()
-        ctx = context.context()
+        self._thread, ctx = threading.get_ident(), context.context()
         _add_callback(self._saw)
         call = ctx.call_function
         ctx.call_function = lambda name, inputs, count: self._called(call, name, inputs, count)
@@ -254,9 +255,13 @@ class Watch(Calls, Session):
             self.guarded(self._leaves, grads, lambda k: f"gradient of {names[k]}" if k < len(names) else "gradient")
         return apply(optimizer, grads, trainable_variables)
 
+    def _passes(self):
+        """Whether what happens now is that of the adapter itself, or of another thread."""
+        return self._busy or threading.get_ident() != self._thread
+
     def _leaves(self, found, sink):
         """sink(k): the name of the k-th."""
-        if self.level == "off" or self._busy or not tf.executing_eagerly():
+        if self.level == "off" or self._passes() or not tf.executing_eagerly():
             return
         for k, x in enumerate(flat(found)):
             if is_eager(x) and x.dtype.is_floating and self._bad(x):

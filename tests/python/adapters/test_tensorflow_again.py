@@ -1,4 +1,6 @@
 """A function that runs again op by op: it finds the op wherever it stands, and takes from the program neither data nor random numbers nor steps."""
+import threading
+
 import keras
 import numpy as np
 import pytest
@@ -158,6 +160,24 @@ def test_a_program_that_goes_on_misses_nothing(program):
     with watch(level="warn") as w:
         assert run() == plain
     assert any(f.code == "WP-ESC-001" for f in w.findings)
+
+
+def test_other_threads_are_left_alone():
+    found, v = [], tf.Variable([0.0])
+    log = tf.function(tf.math.log)
+
+    def elsewhere():
+        with tf.GradientTape() as tape:
+            y = log(v)
+        g = tape.gradient(y, v)
+        keras.optimizers.SGD(0.1).apply([g], [v])
+        found.append((float(y[0]), float(g[0])))
+    with watch() as w:
+        tf.math.log(tf.zeros(2))
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert found == [(-np.inf, np.inf)] and not w.findings
 
 
 def test_ops_by_whatever_name_and_functions_without_results_are_looked_at():
