@@ -51,9 +51,8 @@ Verdict cholesky_in_place(const Matrix& a) {
   const std::int64_t n = a.rows();
   std::vector<double> whole(static_cast<std::size_t>(n), 0), left = whole;
   const auto diagonal = [&](std::vector<double>& to) {
-    local<T>(a).each([&](std::int64_t i, std::int64_t j, const T& e) {
-      if (i == j) to[static_cast<std::size_t>(i)] = static_cast<double>(std::real(e));
-    });
+    local<T>(a).each_diagonal(
+        [&](std::int64_t i, const T& e) { to[static_cast<std::size_t>(i)] = static_cast<double>(std::real(e)); });
     all_sum(to.data(), n);
   };
   diagonal(whole);
@@ -77,15 +76,21 @@ std::optional<std::string_view> viewed(const Uplo& uplo) {
 
 // L of (A + Aᴴ)/2 or of a triangle, in the dtype that is computed in, and what is known of it.
 struct Lower {
-  HermitianPart part;  // becomes L
+  HermitianPart part;  // becomes L, with zeros above the diagonal
   Verdict verdict;
   std::string nonfinite;
   bool doubtful = false;  // positive by rounding only, or not at all
 };
 Lower lower_of(const Matrix& a, const Uplo& uplo) {
   const DType work = linalg::working_dtype(a.dtype(), a.rows());
-  Lower out{hermitian_part(converted(a, work), uplo), {}, {}};
-  out.nonfinite = nonfinite_element(out.part.matrix, "A");
+  const Matrix wide = converted(a, work);
+  Lower out;
+  if (!uplo || *uplo == "lower") out.part.matrix = lower_triangle(wide, !uplo);
+  if (!out.part.matrix.defined()) {
+    out.part = hermitian_part(wide, uplo);
+    out.nonfinite = nonfinite_element(out.part.matrix, "A");
+    linalg::with_float(work, [&]<class T>(T) { keep_triangle<T>(out.part.matrix, false); });
+  }
   out.verdict.method = Method::cholesky;
   out.verdict.status = Status::nonfinite_input;
   if (!out.nonfinite.empty()) return out;
@@ -100,9 +105,8 @@ Lower lower_of(const Matrix& a, const Uplo& uplo) {
 double log_of_squares(const Matrix& l) {
   double sum = 0;
   linalg::with_float(l.dtype(), [&]<class T>(T) {
-    local<T>(l).each([&](std::int64_t i, std::int64_t j, const T& e) {
-      if (i == j) sum += 2 * std::log(static_cast<double>(std::real(e)));
-    });
+    local<T>(l).each_diagonal(
+        [&](std::int64_t, const T& e) { sum += 2 * std::log(static_cast<double>(std::real(e))); });
   });
   all_sum(&sum, 1);
   return sum;
@@ -128,39 +132,6 @@ Matrix cholesky_cotangent(const Matrix& l, const Matrix& g, const Uplo& uplo, co
   const Matrix s = solve_with(kept, l, p.adjoint(), true, place);
   return hermitian_cotangent(s, uplo, place);
 }
-
-}  // namespace
-
-HermitianPart hermitian_part(const Matrix& a, const std::optional<std::string>& uplo) {
-  HermitianPart out;
-  if (uplo && *uplo != "lower" && *uplo != "upper")
-    refuse<ArgumentError>("WP-ARG-001", say("attribute uplo must be one of 'lower', 'upper'; got '", *uplo, "'."));
-  linalg::with_float(a.dtype(), [&]<class T>(T) {
-    using R = typename kernels::RealOf<T>::type;
-    out.matrix = make_like(a);
-    const Local<T> given = local<T>(a), m = local<T>(out.matrix);
-    scalapack::transpose<T>(true, given, m);
-    double apart = 0, largest = 0;
-    m.each([&](std::int64_t i, std::int64_t j, T& other) {  // Aᴴ becomes the part
-      const T v = given.data[&other - m.data];
-      largest = std::max(largest, size_of_number(v));
-      if (i == j) {
-        other = T(std::real(v));
-      } else if (uplo) {
-        if ((*uplo == "lower") == (i > j)) other = v;
-      } else if (v != other) {
-        apart = std::max(apart, size_of_number(v - other) / 2);
-        other = v * R(0.5) + other * R(0.5);
-      }
-    });
-    apart = reduced(apart, MPI_MAX);
-    largest = reduced(largest, MPI_MAX);
-    if (largest > 0 && std::isfinite(largest)) out.asymmetry = apart / largest;
-  });
-  return out;
-}
-
-namespace {
 
 struct Choleskied {
   Diagnosed<Matrix> found;
@@ -192,9 +163,7 @@ Choleskied choleskied(const Matrix& a, const CholeskyOptions& o, Where where) {
     } else {
       *state = new_state("cholesky", l.verdict);
     }
-    linalg::with_float(l.part.matrix.dtype(), [&]<class T>(T) {
-      l.verdict.status == Status::ok ? keep_triangle<T>(l.part.matrix, false) : fill_nan(l.part.matrix);
-    });
+    if (l.verdict.status != Status::ok) fill_nan(l.part.matrix);
     return converted(l.part.matrix, in[0].dtype());
   };
   const Matrix l = taped(

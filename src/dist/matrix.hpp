@@ -30,6 +30,8 @@ struct Axis {
   std::int64_t global(std::int64_t local) const noexcept {
     return (local / block * ranks + own) * block + local % block;
   }
+  // How many of this rank's come before that one.
+  std::int64_t before(std::int64_t global) const noexcept { return Axis{global, block, ranks, own}.count(); }
   int owner(std::int64_t global) const noexcept { return static_cast<int>(global / block % ranks); }
   bool mine(std::int64_t global) const noexcept { return owner(global) == own; }
   std::int64_t local(std::int64_t global) const noexcept { return global / block / ranks * block + global % block; }
@@ -66,6 +68,12 @@ struct Local {
         for (std::int64_t g = row.global(i), end = std::min(m, i + row.block); i < end; ++i, ++g)
           f(g, at, data[j * ld + i]);
     }
+  }
+  // f(i, element) over what this rank has of the diagonal.
+  template <class F>
+  void each_diagonal(F&& f) const {
+    for (std::int64_t i = 0, m = rows(); i < m; ++i)
+      if (const std::int64_t g = row.global(i); g < column.n && column.mine(g)) f(g, at(i, column.local(g)));
   }
 };
 

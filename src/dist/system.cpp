@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "dist/hermitian.hpp"
 #include "dist/one_place.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
@@ -47,27 +48,43 @@ void System<T>::take() {
   a_ = meant;
 }
 
-// One pass: are all elements finite, and how large is the largest of every row and column?
+// One pass: are all elements finite, how large is the largest of every row and column, and what are the sums of the
+// columns? The copy that is to be factored is made on the way, a few columns at a time while they are near.
 template <class T>
 bool System<T>::survey() {
   const Stage stage("look at the matrix");
-  const Local<T> a = local<T>(a_);
-  // Column-major memory is the transpose to the kernel: its rows are columns here.
-  const kernels::Survey<T> own(a.columns(), a.rows(), {a.data, a.leading(), 1}, nullptr);
-  if (reduced(own.finite() ? 1 : 0, MPI_MIN) == 0) {
+  constexpr std::int64_t kNear = 1 << 14;  // elements
+  factors_ = make_like(a_);
+  const Local<T> a = local<T>(a_), copy = local<T>(factors_);
+  const std::int64_t m = a.rows(), each = std::max<std::int64_t>(1, kNear / a.leading());
+  row_tops_.assign(static_cast<std::size_t>(n_), kernels::kNoExponent);
+  column_tops_ = row_tops_;
+  std::vector<R> tops(static_cast<std::size_t>(m), R(0));
+  std::vector<double> sums(static_cast<std::size_t>(n_), 0);
+  int finite = 1;
+  for (std::int64_t first = 0; first < a.columns() && finite; first += each) {
+    const std::int64_t count = std::min(each, a.columns() - first);
+    // Column-major memory is the transpose to the kernel: its rows are columns here.
+    const kernels::Survey<T> own(count, m, {a.data + first * m, m, 1}, copy.data + first * m);
+    finite = own.finite() ? 1 : 0;
+    for (std::int64_t i = 0; i < m; ++i)
+      tops[static_cast<std::size_t>(i)] = std::max(tops[static_cast<std::size_t>(i)], own.columns()[i]);
+    for (std::int64_t j = 0; j < count; ++j)
+      column_tops_[static_cast<std::size_t>(a.column.global(first + j))] =
+          kernels::exponent_of_size(static_cast<double>(own.rows()[j]));
+    measure(first, count, sums);
+  }
+  if (reduced(finite, MPI_MIN) == 0) {
     nonfinite_ = nonfinite_element(a_, "A");
     return false;
   }
-  row_tops_.assign(static_cast<std::size_t>(n_), kernels::kNoExponent);
-  column_tops_ = row_tops_;
-  for (std::int64_t i = 0; i < a.rows(); ++i)
+  for (std::int64_t i = 0; i < m; ++i)
     row_tops_[static_cast<std::size_t>(a.row.global(i))] =
-        kernels::exponent_of_size(static_cast<double>(own.columns()[i]));
-  for (std::int64_t j = 0; j < a.columns(); ++j)
-    column_tops_[static_cast<std::size_t>(a.column.global(j))] =
-        kernels::exponent_of_size(static_cast<double>(own.rows()[j]));
+        kernels::exponent_of_size(static_cast<double>(tops[static_cast<std::size_t>(i)]));
   all_reduce(row_tops_.data(), n_, MPI_MAX);
   all_reduce(column_tops_.data(), n_, MPI_MAX);
+  take_norms(sums);
+  fresh_ = true;
   return true;
 }
 
@@ -101,16 +118,6 @@ bool System<T>::maybe_hermitian() const {
 }
 
 template <class T>
-bool System<T>::hermitian() {
-  if (!maybe_hermitian()) return false;
-  factors_ = make_like(a_);  // its memory is needed for the factors anyway
-  scalapack::transpose<T>(true, local<T>(a_), local<T>(factors_));
-  const Local<T> a = local<T>(a_), t = local<T>(factors_);
-  const bool same = std::equal(a.data, a.data + a.rows() * a.columns(), t.data);
-  return reduced(same ? 1 : 0, MPI_MIN) == 1;
-}
-
-template <class T>
 void System<T>::look() {
   if (options_.assume == Assume::general || n_ == 0) return;
   if (options_.method == Method::none) verdict_.structure = structure_by_elements();
@@ -118,10 +125,10 @@ void System<T>::look() {
     refuse<ArgumentError>("WP-ARG-001",
                           "assume = \"triangular\", but there are elements on both sides of the diagonal.",
                           "Say assume = \"lower\" or \"upper\": the other triangle is then not read.");
-  if (verdict_.structure != Structure::general || !hermitian()) return;
+  if (verdict_.structure != Structure::general || !maybe_hermitian() || !is_hermitian<T>(a_)) return;
   int positive = 1;
-  local<T>(a_).each([&](std::int64_t i, std::int64_t j, const T& v) {
-    if (i == j && !(std::real(v) > 0)) positive = 0;
+  local<T>(a_).each_diagonal([&](std::int64_t, const T& v) {
+    if (!(std::real(v) > 0)) positive = 0;
   });
   verdict_.structure = reduced(positive, MPI_MIN) ? Structure::spd : Structure::symmetric;
 }
@@ -157,24 +164,32 @@ void System<T>::scale() {
   columns_ = std::move(q.columns);
 }
 
-// S into the memory of the factors.
+// S into the memory of the factors, unless it is there.
 template <class T>
 void System<T>::fresh_copy() {
-  if (!factors_.defined()) factors_ = make_like(a_);
+  if (!factors_.defined()) factors_ = make_like(a_), fresh_ = false;
+  if (fresh_ && rows_.empty()) {
+    fresh_ = false;
+    return;
+  }
+  fresh_ = false;
   const Local<T> from = local<T>(a_), to = local<T>(factors_);
   std::copy_n(from.data, from.rows() * from.columns(), to.data);
-  if (!rows_.empty())
-    to.each([&](std::int64_t i, std::int64_t j, T& v) {
-      v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
-    });
+  if (rows_.empty()) return;
+  to.each([&](std::int64_t i, std::int64_t j, T& v) {
+    v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
+  });
+  std::vector<double> sums(static_cast<std::size_t>(n_), 0);
+  largest_ = 0;
+  measure(0, to.columns(), sums);
+  take_norms(sums);
 }
 
-// ‖S‖₁ and max |s|, of what is to be factored.
+// Sums of |s| in some of the columns, and max |s|, of what is to be factored.
 template <class T>
-void System<T>::measure() {
+void System<T>::measure(std::int64_t first, std::int64_t count, std::vector<double>& sums) {
   const Local<T> s = local<T>(factors_);
-  std::vector<double> sums(static_cast<std::size_t>(n_), 0);
-  for (std::int64_t j = 0; j < s.columns(); ++j) {
+  for (std::int64_t j = first; j < first + count; ++j) {
     constexpr std::int64_t kLanes = 8;  // sums side by side: no addition waits for the one before
     double sum[kLanes] = {}, most[kLanes] = {};
     const T* const column = &s.at(0, j);
@@ -193,6 +208,11 @@ void System<T>::measure() {
     largest_ = std::max(largest_, *std::max_element(most, most + kLanes));
     for (const double v : sum) sums[static_cast<std::size_t>(s.column.global(j))] += v;
   }
+}
+
+// ‖S‖₁ and max |s|.
+template <class T>
+void System<T>::take_norms(std::vector<double>& sums) {
   all_sum(sums.data(), n_);
   norm_ = n_ ? *std::max_element(sums.begin(), sums.end()) : 0;
   largest_ = reduced(largest_, MPI_MAX);
@@ -201,7 +221,6 @@ void System<T>::measure() {
 template <class T>
 void System<T>::factor() {
   fresh_copy();
-  measure();
   if (n_ == 0) return;
   linalg::choose_factors(options_, verdict_,
                          linalg::FactorSteps{.substitution = [&] { zero_pivot_ = zero_on_diagonal(); },
@@ -214,7 +233,7 @@ void System<T>::factor() {
 template <class T>
 bool System<T>::zero_on_diagonal() const {
   int zero = 0;
-  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) { zero |= i == j && v == T(0); });
+  local<T>(factors_).each_diagonal([&](std::int64_t, const T& v) { zero |= v == T(0); });
   return reduced(zero, MPI_MAX) != 0;
 }
 
@@ -224,11 +243,12 @@ void System<T>::factor_by_lu() {
   double top = 0;  // of U
   const Local<T> f = local<T>(factors_);
   for (std::int64_t j = 0; j < f.columns(); ++j) {
-    const std::int64_t last = f.column.global(j);
-    for (std::int64_t i = 0; i < f.rows() && f.row.global(i) <= last;) {  // blocks of rows
-      const std::int64_t end = std::min({f.rows(), i + f.row.block, i + last - f.row.global(i) + 1});
-      for (; i < end; ++i) top = std::max(top, static_cast<double>(std::abs(f.at(i, j))));
-    }
+    const std::int64_t end = f.row.before(f.column.global(j) + 1);
+    const T* const column = &f.at(0, j);
+    if constexpr (kernels::RealOf<T>::parts == 1)
+      top = std::max(top, static_cast<double>(kernels::largest_of_lines<T>(1, end, column, end)));
+    else
+      for (std::int64_t i = 0; i < end; ++i) top = std::max(top, static_cast<double>(std::abs(column[i])));
   }
   top = reduced(top, MPI_MAX);
   verdict_.growth = largest_ > 0 ? top / largest_ : 1;
@@ -277,7 +297,7 @@ void System<T>::substitute(std::int64_t columns, T* x, bool adjoint) {
 }
 
 template <class T>
-void System<T>::estimate(const T* constant, const T* alternating, std::int64_t stride) {
+void System<T>::estimate(const kernels::Starts<T>& solved, double enough) {
   if (n_ == 0 || zero_pivot_ || norm_ == 0) {
     verdict_.rcond = n_ == 0 ? 1 : 0;
     return;
@@ -285,8 +305,7 @@ void System<T>::estimate(const T* constant, const T* alternating, std::int64_t s
   const Stage stage("estimate the condition");
   const auto plain = [&](T* x) { substitute(1, x, false); };
   const auto adjoint = [&](T* x) { substitute(1, x, true); };
-  const double inverse =
-      static_cast<double>(kernels::inverse_norm<T>(n_, plain, adjoint, {constant, alternating, stride}).estimate);
+  const auto inverse = static_cast<double>(kernels::inverse_norm<T>(n_, plain, adjoint, solved, enough).estimate);
   verdict_.rcond = inverse > 0 && std::isfinite(inverse) ? 1 / norm_ / inverse : 0;
 }
 
@@ -308,12 +327,12 @@ void System<T>::judge() {
   if (judged_ || !factored()) return;
   if (verdict_.method == Method::none) verdict_.method = Method::lu;  // of an empty matrix
   if (n_ == 0 || zero_pivot_ || norm_ == 0) {
-    estimate(nullptr, nullptr, 1);
+    estimate({});
   } else {
     std::vector<T> starts(static_cast<std::size_t>(2 * n_));
     kernels::inverse_norm_starts<T>(n_, starts.data(), starts.data() + 1, 2);
     substitute(2, starts.data(), false);
-    estimate(starts.data(), starts.data() + 1, 2);
+    estimate({starts.data(), starts.data() + 1, 2});
   }
   conclude_matrix();
 }
@@ -321,8 +340,8 @@ void System<T>::judge() {
 template <class T>
 double System<T>::log_determinant() const {
   std::vector<double> parts(static_cast<std::size_t>(n_), 0);
-  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, const T& v) {
-    if (i == j) parts[static_cast<std::size_t>(i)] = std::log(static_cast<double>(std::abs(v)));
+  local<T>(factors_).each_diagonal([&](std::int64_t i, const T& v) {
+    parts[static_cast<std::size_t>(i)] = std::log(static_cast<double>(std::abs(v)));
   });
   all_sum(parts.data(), n_);
   double sum = 0, rest = 0;  // Kahan & Babuška

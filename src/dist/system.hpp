@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dist/matrix.hpp"
+#include "kernels/condition.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/options.hpp"
 #include "linalg/verdict.hpp"
@@ -67,13 +68,13 @@ class System {
   void factor_by_qr();
   bool zero_on_diagonal() const;
   void fresh_copy();
-  void measure();
+  void measure(std::int64_t first, std::int64_t count, std::vector<double>& sums);
+  void take_norms(std::vector<double>& sums);
   Structure structure_by_elements();
   bool maybe_hermitian() const;
-  bool hermitian();
   void substitute(std::int64_t columns, T* x, bool adjoint);
   void substitute(Matrix& x, bool adjoint);
-  void estimate(const T* constant, const T* alternating, std::int64_t stride);
+  void estimate(const kernels::Starts<T>& solved, double enough = 0);
   void conclude_matrix();
   template <class Fill>
   Verdict panels(std::int64_t k, Fill&& fill, Matrix& x, bool adjoint);
@@ -89,6 +90,7 @@ class System {
   const std::int64_t n_;
   Verdict verdict_;
   bool judged_ = false, zero_pivot_ = false;
+  bool fresh_ = false;  // the memory of the factors holds A
   std::string nonfinite_;
   std::vector<int> row_tops_, column_tops_;  // exponents of the largest elements
   std::vector<int> rows_, columns_;          // of the scales; empty: none

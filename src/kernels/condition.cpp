@@ -139,8 +139,14 @@ class Estimator {
   using R = typename RealOf<T>::type;
 
  public:
-  Estimator(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved)
-      : n_(static_cast<std::size_t>(n)), apply_(apply), state_(state), solved_(solved), x_(n_), signs_(n_) {}
+  Estimator(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved, double enough)
+      : n_(static_cast<std::size_t>(n)),
+        apply_(apply),
+        state_(state),
+        solved_(solved),
+        enough_(enough),
+        x_(n_),
+        signs_(n_) {}
 
   InverseNorm<T> run() {
     if (n_ == 0) return result_;
@@ -157,7 +163,7 @@ class Estimator {
       const R now = size();
       const bool grew = !(now <= result_.estimate);
       if (grew) keep(now);
-      if (!take_signs() || !grew) break;
+      if (static_cast<double>(result_.estimate) <= enough_ || !take_signs() || !grew) break;
       solve(true);
       const std::size_t next = largest();
       if (std::abs(x_[next]) == std::abs(x_[at])) break;
@@ -225,6 +231,7 @@ class Estimator {
   Apply<T> apply_;
   void* state_;
   const Starts<T>& solved_;
+  const double enough_;
   std::vector<T> x_, signs_;
   InverseNorm<T> result_;
 };
@@ -232,14 +239,15 @@ class Estimator {
 }  // namespace
 
 template <class T>
-InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved) {
-  return Estimator<T>(n, apply, state, solved).run();
+InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved,
+                                     double enough) {
+  return Estimator<T>(n, apply, state, solved, enough).run();
 }
 
 #define WP_INSTANTIATE(T)                                                \
   template Norms norms(std::int64_t, std::int64_t, View<T>);             \
   template void inverse_norm_starts(std::int64_t, T*, T*, std::int64_t); \
-  template InverseNorm<T> estimate_inverse_norm(std::int64_t, Apply<T>, void*, const Starts<T>&);
+  template InverseNorm<T> estimate_inverse_norm(std::int64_t, Apply<T>, void*, const Starts<T>&, double);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

@@ -21,7 +21,8 @@ Norms norms(std::int64_t m, std::int64_t n, View<T> a);
 
 // ‖A⁻¹‖₁ from below, nearly always within a factor 3: Hager's algorithm as in Higham 1988, Algorithm 4.1 (LAPACK's
 // xLACN2), 4 or 5 solves as a rule, 11 at most. `vector` = A⁻¹w attains it: ‖vector‖₁ = estimate·‖w‖₁, so it is
-// nearly a null vector if A is nearly singular. Infinite if a solve overflows or gives NaN.
+// nearly a null vector if A is nearly singular. Infinite if a solve overflows or gives NaN. An estimate of `enough`
+// at most, after the first unit vector, is not made better: 2 solves beside the starts.
 template <class T>
 struct InverseNorm {
   typename RealOf<T>::type estimate = 0;
@@ -41,12 +42,13 @@ struct Starts {
   std::int64_t stride = 1;
 };
 template <class T>
-InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved);
+InverseNorm<T> estimate_inverse_norm(std::int64_t n, Apply<T> apply, void* state, const Starts<T>& solved,
+                                     double enough);
 
 // With solve(x), solve_transposed(x) as callables.
 template <class T, class Solve, class SolveTransposed>
 InverseNorm<T> inverse_norm(std::int64_t n, Solve&& solve, SolveTransposed&& solve_transposed,
-                            const Starts<T>& solved = {}) {
+                            const Starts<T>& solved = {}, double enough = 0) {
   struct Both {
     std::remove_reference_t<Solve>& plain;
     std::remove_reference_t<SolveTransposed>& transposed;
@@ -55,7 +57,7 @@ InverseNorm<T> inverse_norm(std::int64_t n, Solve&& solve, SolveTransposed&& sol
     Both& b = *static_cast<Both*>(state);
     transposed ? static_cast<void>(b.transposed(x)) : static_cast<void>(b.plain(x));
   };
-  return estimate_inverse_norm<T>(n, apply, &both, solved);
+  return estimate_inverse_norm<T>(n, apply, &both, solved, enough);
 }
 
 // Â = 2^rows · A · 2^columns (diagonal matrices of powers of two). A x = b is Â y = 2^rows b, x = 2^columns y.

@@ -1,4 +1,6 @@
 // Factors against what they stand for, and against one machine.
+#include "dist/hermitian.hpp"
+#include "linalg/stack.hpp"
 #include "matrices.hpp"
 
 namespace wp::dist {
@@ -111,6 +113,38 @@ TEST(Cholesky, IsTheFactorOrARefusal) {
   EXPECT_THROW(cholesky(bad), NotPositiveDefinite);
   EXPECT_THROW(logdet(bad), NotPositiveDefinite);
   EXPECT_TRUE(std::isnan(cholesky(bad, {.if_ill = "nan"}).gather().to_vector<double>()[0]));
+}
+
+TEST(Hermitian, IsNoMatrixWithAnElementThatDiffersFromItsMirror) {
+  const std::int64_t n = 23;
+  for (const DType dtype : kAll) {
+    const auto is_it = [&](const std::vector<complex128>& v, const Layout& layout) {
+      const Tensor whole = Tensor::from(v, {n, n});
+      const Matrix m = Matrix::from(is_complex(dtype) ? astype(whole, dtype) : astype(real(whole), dtype), layout);
+      return linalg::with_float(dtype, [&]<class T>(T) { return is_hermitian<T>(m); });
+    };
+    std::vector<complex128> h;
+    const Tensor a = noise_matrix(n, n, dtype);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) h.push_back(value_at(a, std::min(i, j) * n + std::max(i, j)));
+    for (std::int64_t i = 0; i < n; ++i) {
+      h[static_cast<std::size_t>(i * n + i)] = h[static_cast<std::size_t>(i * n + i)].real();
+      for (std::int64_t j = 0; j < i; ++j)
+        h[static_cast<std::size_t>(i * n + j)] = std::conj(h[static_cast<std::size_t>(i * n + j)]);
+    }
+    for (const Layout& layout : layouts({3, 8})) EXPECT_TRUE(is_it(h, layout));
+    std::vector<complex128> factors{1 + 4 * unit(dtype), -1.0};  // a last digit, a sign, an imaginary part
+    if (is_complex(dtype)) factors.emplace_back(1, 1e-3);
+    for (const complex128 by : factors)
+      for (std::int64_t k = 0; k < 2 * n; ++k) {
+        std::vector<complex128> other = h;
+        for (std::int64_t changed = 0; changed <= k / n * 30; ++changed) {  // one of them, and many
+          const std::int64_t i = (7 * k + 5 * changed) % n, j = (i + 1 + (k + changed) % (n - 1)) % n;
+          other[static_cast<std::size_t>(i * n + j)] = h[static_cast<std::size_t>(i * n + j)] * by;
+        }
+        EXPECT_FALSE(is_it(other, some_layout(5))) << name(dtype) << " " << by << " " << k;
+      }
+  }
 }
 
 TEST_P(Shapes, LstsqIsTheShortestMinimiser) {

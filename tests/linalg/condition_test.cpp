@@ -102,9 +102,9 @@ struct Inverse {
       }
     std::copy(y.begin(), y.end(), x);
   }
-  wp::kernels::InverseNorm<T> estimate() const {
+  wp::kernels::InverseNorm<T> estimate(double enough = 0) const {
     return wp::kernels::inverse_norm<T>(
-        n, [this](T* x) { apply(x, false); }, [this](T* x) { apply(x, true); });
+        n, [this](T* x) { apply(x, false); }, [this](T* x) { apply(x, true); }, {}, enough);
   }
 };
 
@@ -137,6 +137,19 @@ TEST(Estimate, FindsTheLargestColumnOfAnInverseThatCancelsOnTheFirstVector) {
   Inverse<double> inverse{n, std::vector<double>(n * n, -1)};
   for (std::int64_t i = 0; i < n; ++i) inverse.b[at(i * n + i)] = static_cast<double>(n - 1);
   EXPECT_GE(inverse.estimate().estimate, 10.0 / 3);
+}
+
+TEST(Estimate, EndsAfterTheFirstUnitVectorWhereItIsSmallEnough) {
+  const std::int64_t n = 30;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const Inverse<double> inverse{n, random<double>(n * n, seed)};
+    const double norm = wp::kernels::norms<double>(n, n, {inverse.b.data(), n, 1}).one;
+    const auto ended = inverse.estimate(2 * norm), whole = inverse.estimate(norm / 100);
+    EXPECT_EQ(ended.solves, 4);
+    EXPECT_LE(ended.estimate, whole.estimate);
+    EXPECT_GE(ended.estimate, norm / 3);
+    EXPECT_EQ(whole.estimate, inverse.estimate().estimate);
+  }
 }
 
 TEST(Estimate, IsInfiniteWhereASolveIsNotFiniteAndZeroForNothing) {
