@@ -13,13 +13,21 @@ WP_PACK void rotate_pair(V* a, Tridiagonal& t) {
   a[1] = -a[2];
 }
 
-// The symmetric part of A to its eigenvalues and, in the place of A, vectors.
+// A block, and what is known of it.
+struct EigenBlock {
+  V *a, *values;
+  M good, symmetric;
+  V up;  // what the eigenvalues are multiplied by
+};
+// The symmetric part of A to tridiagonal form, and, in the place of A, vectors as rows.
 template <class T, class S>
-[[gnu::noinline]] M eigen_block(S n, V* a, Reads reads, bool vectors, V* values, M& symmetric) {
+WP_PACK void begin_eigen(S n, Reads reads, bool vectors, EigenBlock& block, Diagonalised& to) {
+  V* const a = block.a;
   const Mirrored found = mirror<T>(n, a, reads);
-  symmetric = found.symmetric;
-  M good = found.extent.scalable() & in_range<T>(static_cast<double>(n) * found.extent.largest);
+  block.symmetric = found.symmetric;
+  block.good = found.extent.scalable() & in_range<T>(static_cast<double>(n) * found.extent.largest);
   const PowerOfTwo scale = power_of(found.extent.largest);
+  block.up = scale.up;
   V tops[S::most];  // of the rows: where they differ much the matrix is graded
   steps<S>(
       0, n, WP_EACH(i) {
@@ -36,39 +44,58 @@ template <class T, class S>
   V least = V{} + 1.0;
   each<S>(
       0, n, WP_EACH(i) { least = lesser(tops[i], least); });
-  good &= least >= 0x1p-5;
-  Tridiagonal t;
+  block.good &= least >= 0x1p-5;
+  to.z = vectors ? a : nullptr;
+  to.good = ~M{};
   if constexpr (S::fixed && S::most == 2) {
-    rotate_pair(a, t);
+    rotate_pair(a, to.t);
   } else {
-    tridiagonalise(opaque(n), a, vectors, t);
+    tridiagonalise(opaque(n), a, vectors, to.t);
     if (vectors) transpose_square(opaque(n), a);
-    good &= ql(n, t, vectors ? a : nullptr);
   }
-  sort<false>(n, t.d, vectors ? a : nullptr);
-  if (vectors) transpose_square(opaque(n), a);
+}
+// Eigenvalues into order, with vectors as columns.
+template <class S>
+WP_PACK void end_eigen(S n, Diagonalised& from, EigenBlock& block) {
+  sort<false>(n, from.t.d, from.z);
+  if (from.z) transpose_square(opaque(n), from.z);
   V all = V{};
   for (int i = 0; i < n; ++i) {
-    all += t.d[i];
-    values[i] = t.d[i] * scale.up + 0.0;
+    all += from.t.d[i];
+    block.values[i] = from.t.d[i] * block.up + 0.0;
   }
   // Lanes that wait are turned by nothing, which may change the sign of a zero.
-  for (int i = 0; vectors && i < n * n; ++i) a[i] += 0.0;
-  return good & (0.0 * all == 0.0);
+  for (int i = 0; from.z && i < n * n; ++i) from.z[i] += 0.0;
+  block.good &= from.good & (0.0 * all == 0.0);
+}
+template <class T, class S>
+[[gnu::noinline]] void eigen_blocks(S n, Reads reads, bool vectors, int count, EigenBlock* blocks) {
+  Diagonalised work[in_turns<S>];
+  for (int b = 0; b < count; ++b) begin_eigen<T>(n, reads, vectors, blocks[b], work[b]);
+  if constexpr (S::most != 2) ql(n, count, work);
+  for (int b = 0; b < count; ++b) end_eigen(n, work[b], blocks[b]);
 }
 
 template <class T>
 void eigh(int n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks) {
-  Registers room(n * n + n);
-  V *const m = room.take(n * n), *const w = room.take(n);
   with_size(n, [&](auto size) {
-    blocks(range, [&](std::int64_t first, int have) {
-      load<T>(n, n, a, first, have, m);
-      M symmetric;
-      const M good = eigen_block<T>(size, m, reads, v != nullptr, w, symmetric);
-      store<T>(n, w, first, have, values);
-      if (v) store<T>(n * n, m, first, have, v);
-      mark(good, symmetric, first, have, marks.redo);
+    constexpr int most = in_turns<decltype(size)>;
+    Registers room(most * (n * n + n));
+    EigenBlock some[most];
+    for (EigenBlock& b : some) {
+      b.a = room.take(n * n);
+      b.values = room.take(n);
+    }
+    in_groups(most, range, [&](std::int64_t first, int have, int count) {
+      for (int b = 0; b < count; ++b) load<T>(n, n, a, first + b * W, members_in(b, have), some[b].a);
+      eigen_blocks<T>(size, reads, v != nullptr, count, some);
+      for (int b = 0; b < count; ++b) {
+        const std::int64_t at = first + b * W;
+        const int members = members_in(b, have);
+        store<T>(n, some[b].values, at, members, values);
+        if (v) store<T>(n * n, some[b].a, at, members, v);
+        mark(some[b].good, some[b].symmetric, at, members, marks.redo);
+      }
     });
   });
 }

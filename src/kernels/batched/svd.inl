@@ -45,75 +45,115 @@ WP_PACK void rotated(S n, int m, const V* a, const V* v, V* b) {
     }
 }
 
-// A (m × n, m ≥ n) to S (falling), b: the columns of U as rows, v: those of V.
-template <class S>
-[[gnu::noinline]] M singular_block(S n, int m, V* a, bool vectors, V* b, V* v, V* values) {
-  Extent extent;
-  for (int e = 0; e < m * n; ++e) extent.take(a[e]);
-  M good = extent.scalable();
-  const PowerOfTwo scale = power_of(extent.largest);
-  for (int e = 0; e < m * n; ++e) a[e] *= scale.down;
-  const int columns = opaque(n);
-  for (int i = 0; i < columns; ++i)
-    for (int j = 0; j <= i; ++j) {
-      V sum = V{};
-      for (int k = 0; k < m; ++k) sum = fma(a[k * columns + i], a[k * columns + j], sum);
-      v[i * columns + j] = v[j * columns + i] = sum;
-    }
-  Tridiagonal t;
-  tridiagonalise(columns, v, true, t);
-  transpose_square(columns, v);
-  good &= ql(n, t, v);
-  sort<true>(n, t.d, v);
-  rotated(n, m, a, v, b);
-  constexpr int kSweeps = 8;  // noise of a singular matrix shrinks for ever, and ends here
-  V size[kLargest];
-  const auto measure = [&] {
-    for (int j = 0; j < columns; ++j) {
+// A block (m × n, m ≥ n) on its way to S (falling), b: the columns of U as rows, v: those of V.
+struct SingularBlock {
+  V *a, *b, *v, *values;
+  M good, moving;  // moving: where the last sweep did something
+  V size[kLargest], negligible, up;
+  bool turns;
+
+  WP_PACK void measure(int n, int m) {
+    for (int j = 0; j < n; ++j) {
       V sum = V{};
       for (int k = 0; k < m; ++k) sum = fma(b[j * m + k], b[j * m + k], sum);
       size[j] = sum;
     }
-  };
-  measure();
+  }
+};
+// A, scaled, and AᵀA in tridiagonal form.
+WP_PACK void begin_singular(int n, int m, SingularBlock& block, Diagonalised& to) {
+  V *const a = block.a, *const v = block.v;
+  Extent extent;
+  for (int e = 0; e < m * n; ++e) extent.take(a[e]);
+  block.good = extent.scalable();
+  const PowerOfTwo scale = power_of(extent.largest);
+  block.up = scale.up;
+  for (int e = 0; e < m * n; ++e) a[e] *= scale.down;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j) {
+      V sum = V{};
+      for (int k = 0; k < m; ++k) sum = fma(a[k * n + i], a[k * n + j], sum);
+      v[i * n + j] = v[j * n + i] = sum;
+    }
+  to.z = v;
+  to.good = ~M{};
+  tridiagonalise(n, v, true, to.t);
+  transpose_square(n, v);
+}
+// B = A V by the eigenvectors of AᵀA.
+template <class S>
+WP_PACK void begin_sweeps(S n, int m, bool vectors, Diagonalised& from, SingularBlock& block) {
+  const int columns = opaque(n);
+  block.good &= from.good;
+  sort<true>(n, from.t.d, block.v);
+  rotated(n, m, block.a, block.v, block.b);
+  block.measure(columns, m);
   V most = V{};
-  for (int j = 0; j < columns; ++j) most = larger(size[j], most);
-  const V negligible = vectors ? V{} : 0x1p-126 * most;  // for the values alone: σ below 2⁻⁶³ σ₁ is rounding
-  M moving = good;
-  for (int sweep = 0; sweep < kSweeps && any(moving); ++sweep) {
-    measure();
-    moving = M{};
+  for (int j = 0; j < columns; ++j) most = larger(block.size[j], most);
+  block.negligible = vectors ? V{} : 0x1p-126 * most;  // for the values alone: σ below 2⁻⁶³ σ₁ is rounding
+  block.moving = block.good;
+}
+template <class S>
+WP_PACK void sweep(S n, int m, bool vectors, int count, SingularBlock* blocks) {
+  constexpr int kSweeps = 8;  // noise of a singular matrix shrinks for ever, and ends here
+  const int columns = opaque(n);
+  for (int done = 0; done < kSweeps; ++done) {
+    bool more = false;
+    for (int i = 0; i < count; ++i) {
+      SingularBlock& block = blocks[i];
+      block.turns = any(block.moving);
+      more |= block.turns;
+      if (!block.turns) continue;
+      block.measure(columns, m);
+      block.moving = M{};
+    }
+    if (!more) return;
     for (int p = 0; p + 1 < columns; ++p)
       for (int q = p + 1; q < columns; ++q)
-        moving |= make_orthogonal(n, m, p, q, b, vectors ? v : nullptr, size, negligible);
+        for (int i = 0; i < count; ++i)
+          if (SingularBlock& block = blocks[i]; block.turns)
+            block.moving |=
+                make_orthogonal(n, m, p, q, block.b, vectors ? block.v : nullptr, block.size, block.negligible);
   }
-  good &= ~moving;
-  measure();
+}
+template <class S>
+WP_PACK void end_singular(S n, int m, bool vectors, SingularBlock& block) {
+  const int columns = opaque(n);
+  V *const b = block.b, *const v = block.v, *const values = block.values;
+  block.good &= ~block.moving;
+  block.measure(columns, m);
   // Columns of next to nothing have no direction of their own, and squares of their lengths no digits.
   V least = V{} + HUGE_VAL;
   for (int j = 0; j < columns; ++j) {
-    least = size[j] < least ? size[j] : least;
-    values[j] = square_root(size[j]);
+    const V size = block.size[j];
+    least = size < least ? size : least;
+    values[j] = square_root(size);
   }
-  if (vectors) good &= least >= 0x1p-400;
+  if (vectors) block.good &= least >= 0x1p-400;
   if (vectors)
     for (int j = 0; j < columns; ++j) {
       const V inverse = 1.0 / values[j];
       for (int k = 0; k < m; ++k) b[j * m + k] *= inverse;
     }
   vectors ? sort<true>(n, values, v, b, m) : sort<true>(n, values, nullptr);
-  for (int j = 0; j < columns; ++j) values[j] = values[j] * scale.up;
+  for (int j = 0; j < columns; ++j) values[j] = values[j] * block.up;
   for (int e = 0; vectors && e < m * n; ++e) b[e] += 0.0;
   for (int e = 0; vectors && e < n * n; ++e) v[e] += 0.0;
-  return good;
+}
+template <class S>
+[[gnu::noinline]] void singular_blocks(S n, int m, bool vectors, int count, SingularBlock* blocks) {
+  Diagonalised work[in_turns<S>];
+  for (int b = 0; b < count; ++b) begin_singular(opaque(n), m, blocks[b], work[b]);
+  ql(n, count, work);
+  for (int b = 0; b < count; ++b) begin_sweeps(n, m, vectors, work[b], blocks[b]);
+  sweep(n, m, vectors, count, blocks);
+  for (int b = 0; b < count; ++b) end_singular(n, m, vectors, blocks[b]);
 }
 
 template <class T>
 void svd(int m, int n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks) {
   const bool wide = made_tall(m, n, a), vectors = u != nullptr;
-  Registers room(3 * m * n + n * n + n);
-  V *const matrix = room.take(m * n), *const b = room.take(m * n), *const v = room.take(n * n),
-           *const values = room.take(n), *const turned = room.take(m * n);
+  V* turned = nullptr;
   const auto put = [&](const V* columns, int rows, bool as_rows, std::int64_t first, int have, T* to) {
     const V* from = columns;
     if (!as_rows) {
@@ -124,16 +164,30 @@ void svd(int m, int n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks)
     store<T>(rows * n, from, first, have, to);
   };
   with_size(n, [&](auto size) {
-    blocks(range, [&](std::int64_t first, int have) {
-      load<T>(m, n, a, first, have, matrix);
-      M good = singular_block(size, m, matrix, vectors, b, v, values);
-      good &= in_range<T>(values[0]);
-      store<T>(n, values, first, have, s);
-      if (vectors) {
-        put(wide ? v : b, wide ? n : m, false, first, have, u);
-        put(wide ? b : v, wide ? m : n, true, first, have, vh);
+    constexpr int most = in_turns<decltype(size)>;
+    Registers room(m * n + most * (2 * m * n + n * n + n));
+    turned = room.take(m * n);
+    SingularBlock some[most];
+    for (SingularBlock& b : some) {
+      b.a = room.take(m * n);
+      b.b = room.take(m * n);
+      b.v = room.take(n * n);
+      b.values = room.take(n);
+    }
+    in_groups(most, range, [&](std::int64_t first, int have, int count) {
+      for (int b = 0; b < count; ++b) load<T>(m, n, a, first + b * W, members_in(b, have), some[b].a);
+      singular_blocks(size, m, vectors, count, some);
+      for (int b = 0; b < count; ++b) {
+        const std::int64_t at = first + b * W;
+        const int members = members_in(b, have);
+        const SingularBlock& block = some[b];
+        store<T>(n, block.values, at, members, s);
+        if (vectors) {
+          put(wide ? block.v : block.b, wide ? n : m, false, at, members, u);
+          put(wide ? block.b : block.v, wide ? m : n, true, at, members, vh);
+        }
+        mark(block.good & in_range<T>(block.values[0]), at, members, marks.redo);
       }
-      mark(good, first, have, marks.redo);
     });
   });
 }

@@ -3,6 +3,7 @@
 // lane at its own pace.
 #include "kernels/batched/reflector.inl"
 #include "kernels/batched/symmetric.inl"
+#include "kernels/batched/turns.inl"
 
 struct Tridiagonal {
   V d[kLargest + 1], e[kLargest + 1];  // diagonal, and below it
@@ -81,65 +82,84 @@ WP_PACK V rotation(V f, V g, V& s, V& c) {
   return none ? V{} : r;
 }
 
-// One step of implicit QL on rows l … m of each active lane (m by lane), with the rotations applied to the rows of z.
-template <class S>
-WP_PACK void ql_step(S n, int rows, int l, M m, M active, Tridiagonal& t, V* z) {
-  V *const d = t.d, *const e = t.e;
-  const V theta = (d[l + 1] - d[l]) / (2.0 * e[l]), root = square_root(fma(theta, theta, V{} + 1.0));
-  const V shift = d[l] - e[l] / (theta + with_sign<double>(root, theta));
-  V g = V{}, s = V{} + 1.0, c = V{} + 1.0, p = V{};
+// A block on its way to T = Zᵀ diag(d) Z: what stands in z, unless null, is multiplied by Z. Rows l … m of active
+// lanes (m by lane) take one step of implicit QL at a time.
+struct Diagonalised {
+  Tridiagonal t;
+  V* z = nullptr;
+  M good = ~M{};  // where it has converged
+  M m, active;
+  V g, s, c, p, shift;
+};
+WP_PACK bool find_active(int rows, int l, Diagonalised& b) {
+  const Tridiagonal& t = b.t;
+  b.m = M{} + (rows - 1);
   for (int i = rows - 2; i >= l; --i) {
-    const M first = m == i + 1, here = active & (m > i);
-    if (!any(here)) continue;
-    g = first ? d[i + 1] - shift : g;
-    const V f = s * e[i], b = c * e[i];
-    V sine, cosine;
-    const V r = rotation(f, g, sine, cosine);
-    e[i + 1] = here & (m != i + 1) ? r : e[i + 1];
-    g = d[i + 1] - p;
-    const V q = fma(d[i] - g, sine, 2.0 * cosine * b), moved = sine * q;
-    d[i + 1] = here ? g + moved : d[i + 1];
-    g = fma(cosine, q, -b);
-    s = here ? sine : s;
-    c = here ? cosine : c;
-    p = here ? moved : p;
-    if (!z) continue;
-    const V turn = here ? sine : V{}, keep = here ? cosine : V{} + 1.0;
-    each<S>(
-        0, n, WP_EACH(k) {
-          V &left = z[i * n + k], &right = z[(i + 1) * n + k];
-          const V old = right;
-          right = fma(turn, left, keep * old);
-          left = fma(keep, left, -(turn * old));
-        });
+    const M small = magnitude(t.e[i]) <= kUnitOfDouble * (magnitude(t.d[i]) + magnitude(t.d[i + 1]));
+    b.m = small ? M{} + i : b.m;
   }
-  d[l] = active ? d[l] - p : d[l];
-  e[l] = active ? g : e[l];
-  for (int i = l + 1; i < rows; ++i) e[i] = active & (m == i) ? V{} : e[i];
+  b.active = b.m != l;
+  return any(b.active);
+}
+WP_PACK void begin_step(int l, Diagonalised& b) {
+  V *const d = b.t.d, *const e = b.t.e;
+  const V theta = (d[l + 1] - d[l]) / (2.0 * e[l]), root = square_root(fma(theta, theta, V{} + 1.0));
+  b.shift = d[l] - e[l] / (theta + with_sign<double>(root, theta));
+  b.g = b.p = V{};
+  b.s = b.c = V{} + 1.0;
+}
+// The rotation of rows i and i + 1, applied to the rows of z.
+template <class S>
+WP_PACK void rotate_rows(S n, int i, Diagonalised& b) {
+  V *const d = b.t.d, *const e = b.t.e, *const z = b.z;
+  const M first = b.m == i + 1, here = b.active & (b.m > i);
+  if (!any(here)) return;
+  const V before = first ? d[i + 1] - b.shift : b.g, f = b.s * e[i], along = b.c * e[i];
+  V sine, cosine;
+  const V r = rotation(f, before, sine, cosine);
+  e[i + 1] = here & ~first ? r : e[i + 1];
+  const V g = d[i + 1] - b.p, q = fma(d[i] - g, sine, 2.0 * cosine * along), moved = sine * q;
+  d[i + 1] = here ? g + moved : d[i + 1];
+  b.g = fma(cosine, q, -along);
+  b.s = here ? sine : b.s;
+  b.c = here ? cosine : b.c;
+  b.p = here ? moved : b.p;
+  if (!z) return;
+  const V turn = here ? sine : V{}, keep = here ? cosine : V{} + 1.0;
+  each<S>(
+      0, n, WP_EACH(k) {
+        V &left = z[i * n + k], &right = z[(i + 1) * n + k];
+        const V old = right;
+        right = fma(turn, left, keep * old);
+        left = fma(keep, left, -(turn * old));
+      });
+}
+WP_PACK void end_step(int rows, int l, Diagonalised& b) {
+  V *const d = b.t.d, *const e = b.t.e;
+  d[l] = b.active ? d[l] - b.p : d[l];
+  e[l] = b.active ? b.g : e[l];
+  for (int i = l + 1; i < rows; ++i) e[i] = b.active & (b.m == i) ? V{} : e[i];
 }
 
-// T = Zᵀ diag(d) Z: what stands in z is multiplied by Z. Where has it converged?
+// QL of `count` blocks. Lanes that have converged wait for the others, and blocks for each other.
 template <class S>
-WP_PACK M ql(S n, Tridiagonal& t, V* z) {
+WP_PACK void ql(S n, int count, Diagonalised* blocks) {
   constexpr int kRounds = 40;
   const int rows = opaque(n);
-  M good = M{} == M{};
   for (int l = 0; l + 1 < rows; ++l)
     for (int round = 0;; ++round) {
-      M m = M{} + (rows - 1);
-      for (int i = rows - 2; i >= l; --i) {
-        const M small = magnitude(t.e[i]) <= kUnitOfDouble * (magnitude(t.d[i]) + magnitude(t.d[i + 1]));
-        m = small ? M{} + i : m;
-      }
-      const M active = m != l;
-      if (!any(active)) break;
+      bool more = false;
+      for (int b = 0; b < count; ++b) more |= find_active(rows, l, blocks[b]);
+      if (!more) break;
       if (round == kRounds) {
-        good = m == l ? good : M{};
+        for (int b = 0; b < count; ++b) blocks[b].good &= ~blocks[b].active;
         break;
       }
-      ql_step(n, rows, l, m, active, t, z);
+      for (int b = 0; b < count; ++b) begin_step(l, blocks[b]);
+      for (int i = rows - 2; i >= l; --i)
+        for (int b = 0; b < count; ++b) rotate_rows(n, i, blocks[b]);
+      for (int b = 0; b < count; ++b) end_step(rows, l, blocks[b]);
     }
-  return good;
 }
 
 // Values into order, rising or falling, with the rows of z (n long) and of u (`length` long) where given.
