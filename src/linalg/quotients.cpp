@@ -118,12 +118,13 @@ void Quotients::find_cancelled(const Tensor& size) const {
   if (b_.of_derivative() && size_.defined() && least_.defined()) linalg::find_cancelled(b_, size_, least_, size);
 }
 
-// Two thirds of the digits are to be left; a further differentiation divides by the gap once more.
+// Two thirds of the digits are to be left. What is to be differentiated again may vanish here and not beside it: that
+// its series has settled here tells nothing of its derivative.
 Tensor Quotients::lost(const Tensor& size) const {
-  if (c_.wide || !size_.defined() || !least_.defined()) return {};
+  if (c_.wide || b_.recorded() || !size_.defined() || !least_.defined()) return {};
   const Unrecorded here;
-  const double eps = finfo(size.dtype()).eps, allowed = std::pow(eps, b_.recorded() ? 0.75 : 0.64);
-  const Tensor all = greater(multiply(divide(size_, least_), eps), multiply(size, allowed));
+  const double eps = finfo(size.dtype()).eps;
+  const Tensor all = greater(multiply(divide(size_, least_), eps), multiply(size, std::pow(eps, 0.64)));
   return any_true(all) ? all : Tensor();
 }
 
@@ -163,7 +164,7 @@ Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Te
 Tensor Quotients::settled(const Tensor& k, const Tensor& limit, const Tensor& last, const Tensor& d) const {
   const Unrecorded here;
   const Tensor far = wp::abs(d), off = wp::abs(subtract(k, multiply(d, limit)));
-  const Tensor by = logical_and(greater(far, c_.near), less_equal(off, tolerance_));
+  const Tensor by = logical_and(greater(far, c_.near), less_equal(off, least_rounding_));
   return logical_and(by, less_equal(multiply(wp::abs(last), far), multiply(least_rounding_, 0x1p-4)));
 }
 
