@@ -20,6 +20,12 @@ void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t l
   }
   c.any = true;
 }
+// The power of two at or below the largest value.
+double size_of_cluster(double most) {
+  int e = 0;
+  std::frexp(most, &e);
+  return most > 0 ? std::ldexp(1.0, e - 1) : 1;
+}
 
 }  // namespace
 
@@ -54,18 +60,13 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
     const auto tied = [&](double v, double w2) { return std::fabs(v - w2) <= error(v) + error(w2); };
     tie[m] = 2 * error(most);
     for (std::size_t i = first; i < end; ++i) c.error.push_back(error(c.s[i]));
-    const auto size = [most] {
-      int e = 0;
-      std::frexp(most, &e);
-      return most > 0 ? std::ldexp(1.0, e - 1) : 1;
-    };
     int groups = 0;
     for (std::size_t i = first; i < end;) {
       std::size_t j = i + 1;
       while (j < end && std::fabs(c.s[j] - c.s[j - 1]) <= near[m]) ++j;
       const bool zero = zero_counts && std::fabs(c.s[j - 1]) <= near[m];
       const bool cluster = j > i + 1 || zero;
-      if (cluster) split(c, w, i, j, zero, size());
+      if (cluster) split(c, w, i, j, zero, size_of_cluster(most));
       for (std::size_t t = i; t < j;) {  // ties inside the cluster
         std::size_t v = t + 1;
         while (v < j && tied(c.s[v], c.s[v - 1])) ++v;
@@ -91,6 +92,22 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
   c.tie = astype(Tensor::from(tie, per_member), s.dtype());
   c.w = astype(Tensor::from(w, s.shape()), s.dtype());
   return c;
+}
+
+Clusters widened(const Clusters& c, bool zero_counts) {
+  const Unseen unseen;
+  Clusters all = c;
+  const auto k = static_cast<std::size_t>(c.w.shape().back());
+  std::vector<double> w(c.s.size(), 0);
+  for (std::size_t first = 0; first < w.size(); first += k) {
+    double most = 0;
+    for (std::size_t i = first; i < first + k; ++i) most = std::max(most, std::fabs(c.s[i]));
+    split(all, w, first, first + k, zero_counts, size_of_cluster(most));
+  }
+  all.w = astype(Tensor::from(w, c.w.shape()), c.w.dtype());
+  all.wide = true;
+  all.exact = false;
+  return all;
 }
 
 std::vector<double> level(const Clusters& c, std::size_t per_member, const std::vector<double>& v) {

@@ -18,6 +18,7 @@ struct Clusters {
   bool any = false;           // some pair is near, or, where zero counts, some value
   bool ties = false;          // some pair is tied, or some value is zero up to rounding
   bool exact = true;          // every cluster is one tie
+  bool wide = false;          // w splits all values, also those that are not near (widened)
   std::vector<double> s;      // the values, member by member; of complex ones the moduli
   std::vector<complex128> z;  // complex values
   std::vector<double> error;  // of each, as its bounds tell
@@ -29,6 +30,9 @@ struct Clusters {
 };
 // `bounds`: of the errors of the values (kept_bounds). zero_counts: singular values. `terms` of the series are used.
 Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms);
+// The same with all values of a member in one cluster, for derivatives whose quotients are rounding
+// (Quotients::lost).
+Clusters widened(const Clusters& c, bool zero_counts);
 
 // v, one number per value, with ties made equal: their mean, zero where they vanish.
 std::vector<double> level(const Clusters& c, std::size_t per_member, const std::vector<double>& v);

@@ -80,11 +80,11 @@ Tensor gradient_of(const Backward& b, const Tensor& w, const Tensor& v, const st
     Terms terms;
     for (const Tensors& g : t) terms.push_back(turning(v, g[1]));
     // Of V f(Λ) V⁻¹ the cotangent may cancel but for rounding: what it is made of is seen in its derivative.
-    const Tensor size = unrecorded([&] {
-      const auto of = [&](const Tensors& g) { return size_of(matmul(wp::abs(adjoint(v)), wp::abs(g[1]))); };
-      return t.size() > 1 ? maximum(of(t[0]), of(t[1])) : of(t[0]);
-    });
-    Quotients quotients(b, c, n, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0][1]}); });
+    const auto size_at = [&](std::size_t order) {
+      return unrecorded([&] { return size_of(matmul(wp::abs(adjoint(v)), wp::abs(t[order][1]))); });
+    };
+    const Tensor own = size_at(0), size = t.size() > 1 ? maximum(own, size_at(1)) : own;
+    Quotients quotients(b, c, n, own, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0][1]}); });
     const Tensor one = identity(n, DType::boolean);
     core = sum_of(core, where(one, 0, quotients.of(terms, conj(differences(w)), conj(differences(c.w)), one)));
   }

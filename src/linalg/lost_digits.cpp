@@ -6,8 +6,11 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "linalg/clusters.hpp"
+#include "linalg/rule_kit.hpp"
 #include "linalg/stack.hpp"
 #include "linalg/verdict.hpp"
+#include "wellposed/ops.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -66,6 +69,45 @@ void find_lost_digits(const Backward& b) {
       "Add a ridge, drop small singular values (pinv with rtol), or change the parameters to ones of better "
       "condition; in float32: compute in float64.";
   b.find(std::move(f));
+}
+
+void find_moved(const Backward& b, double moved, DType dtype, const char* with) {
+  const double u = round_off(dtype), allowed = u < 1e-15 ? 1e-4 : 3e-3;
+  if (moved <= allowed) return;
+  Finding f;
+  f.code = "WP-GRD-012";
+  f.op = b.op.name;
+  f.place = b.place;
+  f.measured = moved;
+  f.threshold = allowed;
+  const double left = std::floor(-std::log10(moved)), most = std::floor(-std::log10(u));
+  f.message = say(with, left >= 1 ? say("about ", std::lround(left), " of ", std::lround(most)) : std::string("none"),
+                  " of the gradient's digits are determined.");
+  f.advice = "Add a multiple of the identity, drop small values, or use a wider dtype.";
+  b.find(std::move(f));
+}
+
+void find_unsteady(const Backward& b, const Tensor& a, const Tensor& y, const Tensor& y_bar, const Tensor& g,
+                   const std::function<Tensor(const Tensor&)>& at) {
+  const Unrecorded here;
+  if (!b.verify().value_or(true) || a.size() == 0) return;
+  const double eps = finfo(real_of(a.dtype())).eps;
+  const Tensor size = size_of(g), steep = multiply(multiply(size_of(y), size_of(y_bar)), std::pow(eps, -1.0 / 3));
+  const Tensor far = greater(multiply(size, size_of(a)), steep);
+  if (!any_true(far)) return;
+  double moved = 0;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Tensor noise = real(noise_like(a, seed));  // a Hermitian matrix stays so
+    const Tensor even = a.shape(-2) == a.shape(-1) ? multiply(add(noise, matrix_transpose(noise)), 0.5) : noise;
+    try {
+      const Tensor other = at(multiply(a, add(multiply(even, eps), 1)));
+      const std::vector<double> off = doubles_of(where(far, divide(size_of(subtract(other, g)), size), 0));
+      for (const double x : off) moved = std::max(moved, std::isnan(x) ? HUGE_VAL : x);
+    } catch (const GradientError&) {
+      moved = HUGE_VAL;
+    }
+  }
+  find_moved(b, moved, a.dtype(), "if the matrix is known to the last digit only, ");
 }
 
 }  // namespace wp::linalg

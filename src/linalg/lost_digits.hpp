@@ -1,5 +1,7 @@
 // Gradients of answers that rest on an inverse, where the matrix is ill-conditioned.
 #pragma once
+#include <functional>
+
 #include "ops/derivative.hpp"
 
 namespace wp::linalg {
@@ -8,5 +10,12 @@ namespace wp::linalg {
 void keep_conditions(const Call& c);
 // Says what the condition leaves of the gradient's digits (WP-GRD-012); nothing where it leaves half of them or more.
 void find_lost_digits(const Backward& b);
+// The same of the gradient g of y = f(A), ȳ its cotangent, where f is steep: measured, by that of matrices that
+// differ from A in their last digits. `at`: the gradient at another A.
+void find_unsteady(const Backward& b, const Tensor& a, const Tensor& y, const Tensor& y_bar, const Tensor& g,
+                   const std::function<Tensor(const Tensor& a)>& at);
+// Says that a gradient moves by `moved` of itself with what is rounding; nothing where four digits stand, two or
+// three in f32.
+void find_moved(const Backward& b, double moved, DType dtype, const char* with);
 
 }  // namespace wp::linalg

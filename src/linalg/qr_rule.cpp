@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "linalg/cancelled.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rule_kit.hpp"
 #include "linalg/stack.hpp"
@@ -208,6 +209,32 @@ void find_cancelled_by(const Backward& b, const Tensor& r, const Tensor& g) {
   find_cancelled(b, size, least, size_of(g));
 }
 
+// A small pivot is what is left of a column, and known to within rounding of R: what the gradient moves by with it,
+// as measured. R⁻¹ is no measure, as its rows may be in units of their own.
+void find_unsure_pivots(const Backward& b, std::int64_t k, const Tensor& g) {
+  const Unrecorded here;
+  if (!b.verify().value_or(true)) return;
+  const Tensor &q = b.out[0], &r = b.out[1];
+  const Tensor columns = wp::max(wp::abs(r), {.axis = -2, .keepdims = true});
+  const double eps = finfo(real_of(r.dtype())).eps;
+  double moved = 0;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Tensor by = triu(multiply(multiply(real(noise_like(r, seed)), columns), eps));
+    try {
+      const Tensors c = b.taylor({{q, add(r, by)}, {}}, {}, 0)[0];
+      const Parts other = parts_of(q, add(r, by), k);
+      const Tensor n = numerators(other, c[0], c[1], k).n;
+      const Tensor again = adjoint(diagnosed::solve_triangular(other.r1, adjoint(n), {.if_ill = "ignore"}).value);
+      const std::vector<double> off = doubles_of(divide(size_of(subtract(again, g)), size_of(g)));
+      for (const double x : off) moved = std::max(moved, std::isnan(x) ? 0 : x);
+    } catch (const GradientError& e) {
+      if (e.finding().code != "WP-GRD-001") throw;  // nothing follows
+      return;
+    }
+  }
+  find_moved(b, moved, r.dtype(), "if small pivots of R are known to within rounding of their columns only, ");
+}
+
 // Columns in the order of the matrix, from that of the pivots.
 Tensor unpivoted(const Backward& b, const Tensor& g) {
   if (b.out.size() < 3) return g;
@@ -254,8 +281,32 @@ TaylorNumerators taylor_numerators(const Backward& b, const Parts& p, const Tens
   return {n, size};
 }
 
+// What follows must be finite where the pivots that vanish up to rounding are 0.
+void refuse_poles(const Backward& b, const Tensor& small) {
+  const Unrecorded here;
+  const Tensor &q = b.out[0], &r = b.out[1];
+  const std::int64_t k = small.shape().back(), rows = r.shape(-2), columns = r.shape(-1);
+  const Tensor first =
+      matmul(astype(eye(rows, {.n_cols = k}), r.dtype()),
+             matmul(on_diagonal(astype(small, r.dtype())), astype(eye(k, {.n_cols = columns}), r.dtype())));
+  Tensors c;
+  try {
+    c = b.taylor({{q, where(not_equal(first, 0), 0, r)}, {}}, {}, 0)[0];
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;  // nothing follows that could be asked
+    return;
+  }
+  for (std::size_t i = 0; i < 2; ++i)
+    if (c[i].defined() && !bool(wp::all(isfinite(c[i]))))
+      no_derivative_here(
+          "the gradient is not finite where pivots of R that vanish up to rounding are 0: the loss has a "
+          "pole or an infinite slope there.",
+          "Mask such pivots (where), or use what has a derivative at singular matrices, as det.");
+}
+
 Tensor gradient_in_the_limit(const Backward& b, const Parts& p, const Tensor& small, const Tensor& size,
                              std::int64_t k, double tiny) {
+  refuse_poles(b, small);
   const Tensor &q = b.out[0], &r1 = p.r1;
   Tensor w, fixed;
   std::vector<Tensor> x;
@@ -296,17 +347,19 @@ Tensors vjp_qr(const Backward& b) {
     refuse_completion(b, p, m, k);
   }
   Tensor small, size;  // pivots that vanish up to rounding
-  bool singular = false;
+  bool singular = false, unsure = false;
   {
     const Unrecorded here;
     const Tensor pivots = wp::abs(diagonal(p.r1));
     size = squeeze(size_of(r), -1);
     small = less_equal(pivots, multiply(size, tiny));
     singular = bool(wp::any(small));
+    unsure = bool(wp::any(less_equal(pivots, multiply(size, allowed))));
     if (recorded && !singular) find_small_pivots(b, pivots, size, allowed);
   }
   Tensor g = singular ? gradient_in_the_limit(b, p, small, size, k, tiny) : divided_by(b, top.n, p.r1);
   if (!singular && b.of_derivative()) find_cancelled_by(b, p.r1, g);
+  if (!singular && !recorded && !b.of_derivative() && unsure) find_unsure_pivots(b, k, g);
   if (p.r2.defined())
     g = concat({g, top.second.defined() ? top.second : astype(zeros_like(p.r2), g.dtype())}, {.axis = -1});
   return {unpivoted(b, g)};

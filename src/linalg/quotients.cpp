@@ -103,16 +103,29 @@ Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& 
   return worst;
 }
 
-Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size,
+Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& own, const Tensor& size,
                      std::function<Tensor()> noise)
     : b_(b), c_(c), noise_(std::move(noise)) {
   const Unrecorded here;
-  if (size.defined()) tolerance_ = multiply(size, gauge_rounding(size.dtype(), n));
-  if (size.defined() && b.of_derivative()) size_ = size;
+  if (size.defined()) {
+    tolerance_ = multiply(size, gauge_rounding(size.dtype(), n));
+    least_rounding_ = multiply(own, std::ldexp(gauge_rounding(own.dtype(), n), -10));
+  }
+  size_ = size;
 }
 
 void Quotients::find_cancelled(const Tensor& size) const {
-  if (size_.defined() && least_.defined()) linalg::find_cancelled(b_, size_, least_, size);
+  if (b_.of_derivative() && size_.defined() && least_.defined()) linalg::find_cancelled(b_, size_, least_, size);
+}
+
+// Two thirds of the digits are to be left. What is to be differentiated again may vanish here and not beside it: that
+// its series has settled here tells nothing of its derivative.
+Tensor Quotients::lost(const Tensor& size) const {
+  if (c_.wide || b_.recorded() || !size_.defined() || !least_.defined()) return {};
+  const Unrecorded here;
+  const double eps = finfo(size.dtype()).eps;
+  const Tensor all = greater(multiply(divide(size_, least_), eps), multiply(size, std::pow(eps, 0.64)));
+  return any_true(all) ? all : Tensor();
 }
 
 Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except) {
@@ -132,17 +145,27 @@ Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Te
     const Tensor safe = where(except.defined() ? logical_or(series, except) : series, 1, d);
     return divide(k[0], safe);
   };
-  if (k.size() == 1 || !bool(wp::any(small))) return direct(small);
-  const Tensor step = where(small, dw, 1), r = divide(where(small, d, 0), step);
-  Tensor series = k[1];
+  if (k.size() == 1 || (!c_.wide && !bool(wp::any(small)))) return direct(small);
+  const Tensor whole = !c_.wide ? small : except.defined() ? logical_not(except) : ones_like(small);
+  const Tensor step = where(whole, dw, 1), r = divide(where(whole, d, 0), step);
+  Tensor series = k[1], last = k[1];
   double factor = 1;
   for (std::size_t t = 2; t < k.size(); ++t) {
     factor /= -static_cast<double>(t);
-    series = add(series, multiply(k[t], multiply(t == 2 ? r : power(r, t - 1), factor)));
+    last = multiply(k[t], multiply(t == 2 ? r : power(r, t - 1), factor));
+    series = add(series, last);
   }
   const Tensor limit = divide(series, step);
   judge(k[0], multiply(d, limit), d, small);
+  if (c_.wide) small = logical_or(small, logical_and(whole, settled(k[0], limit, divide(last, step), d)));
   return where(small, limit, direct(small));
+}
+
+Tensor Quotients::settled(const Tensor& k, const Tensor& limit, const Tensor& last, const Tensor& d) const {
+  const Unrecorded here;
+  const Tensor far = wp::abs(d), off = wp::abs(subtract(k, multiply(d, limit)));
+  const Tensor by = logical_and(greater(far, c_.near), less_equal(off, least_rounding_));
+  return logical_and(by, less_equal(multiply(wp::abs(last), far), multiply(least_rounding_, 0x1p-4)));
 }
 
 // What rounding leaves, as measured, or, in forward mode, where nothing follows that could be asked, as allowed.
@@ -150,8 +173,7 @@ Tensor Quotients::rounding() {
   if (!rounding_.defined() && noise_) {
     try {
       const Tensor noise = noise_();
-      rounding_ =
-          maximum(multiply(noise, 64.0 * static_cast<double>(c_.w.shape().back())), multiply(tolerance_, 0x1p-10));
+      rounding_ = maximum(multiply(noise, 64.0 * static_cast<double>(c_.w.shape().back())), least_rounding_);
     } catch (const GradientError&) {
     }
     noise_ = {};
@@ -217,22 +239,23 @@ std::string Quotients::tied_values(const Tensor& tied) const {
 }
 
 Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c,
-                         const Tensor& diagonal) {
+                         const Tensor& diagonal, Tensor* lost) {
   const std::int64_t n = v.shape().back();
   Terms terms;
   for (const Tensor& g : t) terms.push_back(skew(matmul(adjoint(v), g)));
-  const Tensor size = unrecorded([&] {
-    const Tensor own = size_of(matmul(adjoint(v), t[0]));  // a cotangent that vanishes is judged by its derivative
-    return t.size() > 1 ? maximum(own, size_of(matmul(adjoint(v), t[1]))) : own;
-  });
-  Quotients quotients(b, c, n, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0]}); });
+  const Tensor own = unrecorded([&] { return size_of(matmul(adjoint(v), t[0])); });
+  const Tensor size = unrecorded(  // a cotangent that vanishes is judged by its derivative
+      [&] { return t.size() > 1 ? maximum(own, size_of(matmul(adjoint(v), t[1]))) : own; });
+  Quotients quotients(b, c, n, own, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0]}); });
   const Tensor same = astype(eye(n), DType::boolean);
   if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
   const Tensor pole =
       quotients.of(terms, subtract(row(values), column(values)), subtract(row(c.w), column(c.w)), same);
   const Tensor turn = where(same, 0, pole);
-  quotients.find_cancelled(unrecorded(
-      [&] { return diagonal.defined() ? maximum(size_of(turn), size_of(row(diagonal))) : size_of(turn); }));
+  const Tensor whole =
+      unrecorded([&] { return diagonal.defined() ? maximum(size_of(turn), size_of(row(diagonal))) : size_of(turn); });
+  quotients.find_cancelled(whole);
+  if (lost) *lost = quotients.lost(whole);
   return turn;
 }
 

@@ -13,18 +13,25 @@ using Terms = std::vector<Tensor>;
 
 class Quotients {
  public:
-  // `size`: of the cotangents of each member, […, 1, 1]; `noise`: what is rounding of them, asked only where it
-  // matters.
-  Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& size, std::function<Tensor()> noise);
+  // `own`: the size of the cotangents of each member, […, 1, 1]; `size`: with that of their derivatives along w, by
+  // which cotangents that vanish are judged; `noise`: what is rounding of them, asked only where it matters.
+  Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& own, const Tensor& size,
+            std::function<Tensor()> noise);
   // K/d; `dw`: the denominator made of w. Where d is small: the series, if K vanishes with d.
   Tensor of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except = {});
   // What must vanish because the matrix determines it not at all.
   void must_vanish(const Tensor& k, std::string_view what);
   // What rounding of the numerators leaves of a derivative of this size (find_cancelled); to be asked last.
   void find_cancelled(const Tensor& size) const;
+  // Where rounding of the numerators is no small part of a derivative of this size, as where A is small beside what a
+  // function of its values adds to them: exp(λ_j) − exp(λ_i) of values of 1e-12. The series has no such difference.
+  // […, 1, 1]; undefined where there is none, or it is the series' already.
+  Tensor lost(const Tensor& size) const;
 
  private:
   void judge(const Tensor& k, const Tensor& expected, const Tensor& d, Tensor& small);
+  // Where not small: is the last term of the series below what rounding makes of the quotient?
+  Tensor settled(const Tensor& k, const Tensor& limit, const Tensor& last, const Tensor& d) const;
   // Where `off` exceeds the tolerance, also after noise was measured.
   Tensor beyond(const Tensor& off, const Tensor& where_asked);
   std::string tied_values(const Tensor& tied) const;
@@ -33,8 +40,8 @@ class Quotients {
   const Clusters& c_;
   Tensor rounding();
 
-  Tensor tolerance_, rounding_;
-  Tensor size_, least_;  // of the cotangents, and of the denominators, where they are asked for; […, 1, 1]
+  Tensor tolerance_, rounding_, least_rounding_;
+  Tensor size_, least_;  // of the cotangents, and of the denominators; […, 1, 1]
   std::function<Tensor()> noise_;
 };
 
@@ -43,9 +50,9 @@ class Quotients {
 Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents);
 
 // skew(Vᴴ g)_ij/(λⱼ − λᵢ) with zeros on the diagonal: how eigenvectors turn. t: cotangents of V and their
-// derivatives; `diagonal`: those of the values, or undefined.
+// derivatives; `diagonal`: those of the values, or undefined; `lost`: Quotients::lost.
 Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c,
-                         const Tensor& diagonal);
+                         const Tensor& diagonal, Tensor* lost = nullptr);
 
 // Those of values that tangents pass: each listener outside differentiates them once more.
 Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts);

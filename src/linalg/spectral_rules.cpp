@@ -28,11 +28,13 @@ Cotangents cotangents_of(const Tensors& t) {
   return {t[0], t[1], t[2].defined() ? adjoint(t[2]) : Tensor()};
 }
 
-Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Cotangents>& t, const Clusters& c) {
+// `lost`: Quotients::lost.
+Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Cotangents>& t, const Clusters& c,
+                       Tensor* lost = nullptr) {
   const std::int64_t k = p.S.shape().back(), m = p.U.shape(-2), n = p.V.shape(-2);
   const Tensor u1 = leading(p.U, k), v1 = leading(p.V, k), u2 = trailing(p.U, k), v2 = trailing(p.V, k);
   Terms plus_terms, minus_terms, of_u, of_v;
-  Tensor size;
+  Tensor first, size;
   for (const Cotangents& g : t) {
     const auto part = [&](const Tensor& whole, const Tensor& g_whole, const Tensor& one, const Tensor& two,
                           std::int64_t rows, Terms& rest) {
@@ -50,6 +52,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
         const Unrecorded here;
         const Tensor own = size_of(two.defined() ? matmul(adjoint(whole), g_whole) : inner);
         size = size.defined() ? maximum(size, own) : own;
+        if (&g == t.data()) first = size;
       }
       return skew(inner);
     };
@@ -59,7 +62,7 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
   }
   Tensor core = t[0].S.defined() ? on_diagonal(t[0].S) : Tensor();
   Tensor g;
-  Quotients quotients(b, c, std::max(m, n), size, [&] {
+  Quotients quotients(b, c, std::max(m, n), first, size, [&] {
     return measured_noise(b, {p.U, {}, adjoint(p.V)}, {t[0].U, {}, t[0].V.defined() ? adjoint(t[0].V) : Tensor()});
   });
   if (plus_terms[0].defined()) {
@@ -84,7 +87,11 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
     quotients.must_vanish(skew(matmul(adjoint(u2), trailing(t[0].U, k))), "the basis that completes U");
   if (v2.defined() && t[0].V.defined())
     quotients.must_vanish(skew(matmul(adjoint(v2), trailing(t[0].V, k))), "the basis that completes V");
-  if (g.defined()) quotients.find_cancelled(unrecorded([&] { return size_of(g); }));
+  if (g.defined()) {
+    const Tensor whole = unrecorded([&] { return size_of(g); });
+    quotients.find_cancelled(whole);
+    if (lost) *lost = quotients.lost(whole);
+  }
   return g;
 }
 
@@ -105,7 +112,7 @@ Factors factors_of(const Tensors& outputs) {
 // The gradient at other factors, with the series; `whole`: with what A's uses beside the decomposition add, as only
 // their sum is the same in every basis.
 Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int order,
-                   bool whole = false) {
+                   bool whole = false, Tensor* lost = nullptr) {
   const Factors p = factors_of(outputs);
   const std::int64_t k = p.S.shape().back();
   const Tensor da = recombined(leading(p.U, k), c.w, leading(p.V, k));
@@ -115,7 +122,7 @@ Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, c
     t.push_back(cotangents_of(g));
     if (t.size() == 1 && g.size() > 3) beside = g[3];
   }
-  const Tensor g = gradient_of_svd(b, p, t, c);
+  const Tensor g = gradient_of_svd(b, p, t, c, lost);
   return whole ? sum_of(g, beside) : g;
 }
 
@@ -138,20 +145,20 @@ void verify_svd(const Backward& b, const Clusters& c, bool signs) {
 
 // ---- eigh ----
 Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v, const std::vector<Tensors>& t,
-                        const Clusters& c) {
+                        const Clusters& c, Tensor* lost = nullptr) {
   Tensor core = t[0][0].defined() ? on_diagonal(t[0][0]) : Tensor();
   if (t[0][1].defined()) {
     Terms terms;
     for (const Tensors& g : t) terms.push_back(g[1]);
-    core = sum_of(core, turning_cotangent(b, values, v, terms, c, t[0][0]));
+    core = sum_of(core, turning_cotangent(b, values, v, terms, c, t[0][0], lost));
   }
   return product(v, core, adjoint(v));
 }
 
 Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& a, const Clusters& c,
-                        int order, bool whole = false) {
+                        int order, bool whole = false, Tensor* lost = nullptr) {
   const auto t = b.taylor({{values, v}, {a}}, {{c.w, {}}, {recombined(v, c.w, v)}}, order);
-  const Tensor g = gradient_of_eigh(b, values, v, t, c);
+  const Tensor g = gradient_of_eigh(b, values, v, t, c, lost);
   return whole && t[0].size() > 2 ? sum_of(g, t[0][2]) : g;
 }
 
@@ -161,6 +168,17 @@ Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Te
   find_mixed(b, level, c);
   find_unsure(b, level, c, values, at);
   return recombined(v, level, v);
+}
+
+// g, and, where its quotients are rounding, what the series of all values gives, with one term more; g where nothing
+// follows that could be asked.
+Tensor where_lost(const Tensor& g, const Tensor& lost, const std::function<Tensor()>& again) {
+  if (!lost.defined()) return g;
+  try {
+    return where(lost, again(), g);
+  } catch (const GradientError&) {
+    return g;
+  }
 }
 
 }  // namespace
@@ -177,8 +195,10 @@ Tensors vjp_svd(const Backward& b) {
   if (g[1].defined()) find_unsure(b, g[1], c, s, at);
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
-  if (!c.any) return {gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c)};
-  return {gradient_at(b, outputs, b.in[0], c, c.terms(terms))};
+  Tensor lost;
+  const Tensor first = c.any ? gradient_at(b, outputs, b.in[0], c, c.terms(terms), false, &lost)
+                             : gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c, &lost);
+  return {where_lost(first, lost, [&] { return gradient_at(b, outputs, b.in[0], widened(c, true), terms + 1); })};
 }
 
 Tensors vjp_eigh(const Backward& b) {
@@ -200,8 +220,10 @@ Tensors vjp_eigh(const Backward& b) {
         return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.terms(2), true);
       });
     }
-    g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, c.terms(terms))
-              : gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c);
+    Tensor lost;
+    g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, c.terms(terms), false, &lost)
+              : gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c, &lost);
+    g = where_lost(g, lost, [&] { return eigh_gradient_at(b, values, v, b.in[0], widened(c, false), terms + 1); });
   }
   return {hermitian_cotangent(g, b.attr(0))};
 }

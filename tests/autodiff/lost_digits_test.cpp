@@ -120,6 +120,64 @@ TEST(LostDigits, AreFoundOnceHoweverManyWaysBackThereAre) {
   (void)tape.gradient(sum(x), a);
   EXPECT_EQ(tape.findings().size(), 1U);
 }
+// Functions that are steep where the matrix V diag(2, 1, ε) Vᴴ is nearly singular, and V of thirds.
+Tensor with_least(double least) {
+  const Tensor v = Tensor{{1.0, 2.0, 2.0}, {2.0, 1.0, -2.0}, {2.0, -2.0, 1.0}} / 3;
+  const Tensor a = matmul(v * Tensor{2.0, 1.0, least}, matrix_transpose(v));
+  return (a + matrix_transpose(a)) * 0.5;
+}
+const Tensor kWeight{{1.0, 2.0, 0.5}, {2.0, 3.0, -1.0}, {0.5, -1.0, 4.0}};
+const std::vector<std::pair<const char*, Function>>& steep() {
+  static const std::vector<std::pair<const char*, Function>> all{
+      {"sqrtm", [](const Tensor& a) { return sum(la::sqrtm(a) * kWeight); }},
+      {"matrix_power", [](const Tensor& a) { return sum(la::matrix_power(a, 0.25) * kWeight); }},
+      {"logm", [](const Tensor& a) { return sum(la::logm(a) * kWeight); }},
+      {"cholesky", [](const Tensor& a) { return sum(log(la::diagonal(la::cholesky(a)))); }},
+      {"polar",
+       [](const Tensor& a) {
+         return sum(la::polar(a[{slice(), slice(1, none)}]).U * kWeight[{slice(), slice(1, none)}]);
+       }},
+      {"qr", [](const Tensor& a) { return sum(log(abs(la::diagonal(la::qr(a).R)))); }},
+  };
+  return all;
+}
+TEST(LostDigits, AreFoundWhereFunctionsOfTheMatrixAreSteep) {
+  const Tensor tall = concat({Tensor{{1.0, 1.0, 1.0}}, Tensor{{1.0, 1.0, 1.0 + 1e-13}}, Tensor{{0.5, 0.5, 0.5}}});
+  for (const auto& [name, f] : steep()) {
+    const std::vector<Finding> found = findings(f, std::string(name) == "polar" ? tall : with_least(1e-13));
+    ASSERT_FALSE(found.empty()) << name;
+    for (const Finding& one : found) EXPECT_EQ(one.code, "WP-GRD-012") << name;
+  }
+}
+TEST(LostDigits, AreNotFoundWhereTheConditionLeavesFive) {
+  const Tensor tall = concat({Tensor{{1.0, 1.0, 1.0}}, Tensor{{1.0, 1.0, 1.0 + 1e-7}}, Tensor{{0.5, 0.5, 0.5}}});
+  for (const auto& [name, f] : steep()) {
+    EXPECT_TRUE(findings(f, std::string(name) == "polar" ? tall : with_least(1e-7)).empty()) << name;
+    // Values far apart that every digit determines.
+    if (std::string(name) != "polar") {
+      EXPECT_TRUE(findings(f, eye(3) * Tensor{2.0, 1.0, 1e-13}).empty()) << name;
+    }
+  }
+}
+// ΣR² = ‖A‖² and ⟨W, Q R⟩ = ⟨W, A⟩ are smooth, however small the pivots are.
+TEST(LostDigits, AreNotFoundWhereSmallPivotsCancel) {
+  for (const double least : {1e-9, 1e-11, 1e-13}) {
+    const Tensor a = with_least(least);
+    GradientTape tape;
+    tape.watch(a);
+    const auto f = la::qr(a);
+    const Tensor g = tape.gradient(sum(square(f.R)) + sum(matmul(f.Q, f.R) * kWeight), a);
+    EXPECT_TRUE(tape.findings().empty()) << tape.findings()[0].text();
+    EXPECT_LT(max(abs(g - 2 * a - kWeight)).item<double>(), 1e-13);
+  }
+}
+TEST(QrGradient, OfLogarithmsOfPivotsThatVanishUpToRoundingIsRefused) {
+  const Tensor a{{1.0, 1.0}, {1.0, 1.0 + 0x1p-51}, {1.0, 1.0}};
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor y = sum(log(abs(la::diagonal(la::qr(a).R))));
+  EXPECT_THROW((void)tape.gradient(y, a), GradientError);
+}
 TEST(RcondGradient, AgreesWithDifferencesAndWithTheInverseItself) {
   const Tensor a{{4.0, 1.0, -2.0}, {0.5, 3.0, 1.0}, {1.5, -1.0, 5.0}};
   const Function f = [](const Tensor& x) { return la::rcond(x); };

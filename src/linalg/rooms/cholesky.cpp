@@ -6,6 +6,7 @@
 #include "kernels/numbers.hpp"
 #include "linalg/choice.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/quad.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/small.hpp"
@@ -145,7 +146,10 @@ void forward(Call& c) {
 Tensors vjp(const Backward& b) {
   const bool upper = b.attr(0).flag();
   const Tensor l = upper ? adjoint(b.out[0]) : b.out[0], g = upper ? adjoint(b.g()) : b.g();
-  return {hermitian_cotangent(cholesky_cotangent(l, g), b.attr(1))};
+  const Tensor own = cholesky_cotangent(l, g), a = unrecorded([&] { return matmul(l, adjoint(l)); });
+  find_unsteady(b, a, l, g, own,
+                [&](const Tensor& x) { return cholesky_cotangent(diagnosed::cholesky(x).value, g); });
+  return {hermitian_cotangent(own, b.attr(1))};
 }
 
 std::vector<Sample> samples() {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "linalg/exponential.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/schur_function.hpp"
 #include "ops/derivative.hpp"
@@ -46,14 +47,17 @@ void forward(Call& c) {
   });
 }
 
-Tensor along(const Saved& s, const Tensor& e) {
-  return block_derivative([](const Tensor& m) { return diagnosed::logm(m).value; }, s.in[0], e);
+Tensor along(const Tensor& a, const Tensor& e) {
+  return block_derivative([](const Tensor& m) { return diagnosed::logm(m).value; }, a, e);
 }
 Tensors vjp(const Backward& b) {
-  return {adjoint(along(b, adjoint(b.g())))};
+  const auto at = [&](const Tensor& a) { return adjoint(along(a, adjoint(b.g()))); };
+  const Tensor g = at(b.in[0]);
+  find_unsteady(b, b.in[0], b.out[0], b.g(), g, at);
+  return {g};
 }
 Tensors jvp(const Forward& f) {
-  return {along(f, f.tangents[0])};
+  return {along(f.in[0], f.tangents[0])};
 }
 
 std::vector<Sample> samples() {
@@ -103,6 +107,7 @@ const Op op_linalg_logm = of_matrices({
     .vjp = vjp,
     .jvp = jvp,
     .saves_inputs = 1,
+    .saves_outputs = 1,
     .branches = {"positive definite", "a negative eigenvalue", "complex eigenvalues", "a rotation", "triangular",
                  "a batch", "far from 1", "no real logarithm: nan", "singular: nan", "empty", "not finite"},
     .samples = samples,

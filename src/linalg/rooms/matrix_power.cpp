@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "linalg/exponential.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/schur_function.hpp"
 #include "ops/derivative.hpp"
@@ -226,18 +227,21 @@ void forward(Call& c) {
 
 // Negative whole powers are those of X = A⁻¹, which moves by −X E X: no inverse of a block matrix, whose condition
 // grows with E.
-Tensor along(const Saved& s, const Tensor& e) {
-  const double p = s.attr(0).real();
+Tensor along(const Tensor& a, const Attr& exponent, const Tensor& e) {
+  const double p = exponent.real();
   const bool inverse = p < 0 && p == std::nearbyint(p);
-  const Tensor x = inverse ? diagnosed::inv(s.in[0]).value : s.in[0];
+  const Tensor x = inverse ? diagnosed::inv(a).value : a;
   return block_derivative([&](const Tensor& m) { return diagnosed::matrix_power(m, inverse ? -p : p).value; }, x,
                           inverse ? negative(product(x, e, x)) : e);
 }
 Tensors vjp(const Backward& b) {
-  return {adjoint(along(b, adjoint(b.g())))};
+  const auto at = [&](const Tensor& a) { return adjoint(along(a, b.attr(0), adjoint(b.g()))); };
+  const Tensor g = at(b.in[0]);
+  find_unsteady(b, b.in[0], b.out[0], b.g(), g, at);
+  return {g};
 }
 Tensors jvp(const Forward& f) {
-  return {along(f, f.tangents[0])};
+  return {along(f.in[0], f.attr(0), f.tangents[0])};
 }
 
 std::vector<Sample> samples() {
@@ -287,6 +291,7 @@ const Op op_linalg_matrix_power = of_matrices({
     .vjp = vjp,
     .jvp = jvp,
     .saves_inputs = 1,
+    .saves_outputs = 1,
     .branches = {"a whole exponent", "a negative exponent", "exponent 0: the identity", "a fraction",
                  "positive definite", "complex eigenvalues", "a negative eigenvalue", "triangular", "a batch",
                  "beyond the range of floats", "far from 1", "semidefinite", "singular: nan", "no real power: nan",

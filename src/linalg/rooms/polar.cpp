@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "linalg/each.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/spectral.hpp"
 #include "ops/derivative.hpp"
@@ -88,8 +89,12 @@ Tensors vjp(const Backward& b) {
     g = sum_of(g, right ? matmul(a, s) : matmul(s, a));
     direct = right ? matmul(u, s) : matmul(s, u);
   }
-  const Tensor own =
-      tall ? isometry_cotangent(a, u, g) : adjoint(isometry_cotangent(adjoint(a), adjoint(u), adjoint(g)));
+  const auto at = [&](const Tensor& x, const Tensor& isometry) {
+    return tall ? isometry_cotangent(x, isometry, g)
+                : adjoint(isometry_cotangent(adjoint(x), adjoint(isometry), adjoint(g)));
+  };
+  const Tensor own = at(a, u);
+  find_unsteady(b, a, u, g, own, [&](const Tensor& x) { return at(x, diagnosed::polar(x).value.U); });
   return {sum_of(own, direct)};
 }
 

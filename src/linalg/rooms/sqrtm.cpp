@@ -2,6 +2,7 @@
 
 #include "kernels/lapack.hpp"
 #include "linalg/each.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/schur_form.hpp"
 #include "ops/derivative.hpp"
@@ -120,8 +121,14 @@ void forward(Call& c) {
 
 // X dX + dX X = dA.
 Tensors vjp(const Backward& b) {
-  const Tensor x = adjoint(b.out[0]);
-  return {diagnosed::solve_sylvester(x, x, b.g()).value};
+  const auto at = [&](const Tensor& root) {
+    const Tensor x = adjoint(root);
+    return diagnosed::solve_sylvester(x, x, b.g()).value;
+  };
+  const Tensor g = at(b.out[0]);
+  const Tensor a = unrecorded([&] { return matmul(b.out[0], b.out[0]); });
+  find_unsteady(b, a, b.out[0], b.g(), g, [&](const Tensor& other) { return at(diagnosed::sqrtm(other).value); });
+  return {g};
 }
 Tensors jvp(const Forward& f) {
   return {diagnosed::solve_sylvester(f.out[0], f.out[0], f.tangents[0]).value};
