@@ -87,21 +87,23 @@ void find_moved(const Backward& b, double moved, DType dtype, const char* with) 
   b.find(std::move(f));
 }
 
-void find_unsteady(const Backward& b, const Tensor& a, const Tensor& y, const Tensor& y_bar, const Tensor& g,
+void find_unsteady(const Backward& b, const Tensor& part, int power, const std::function<Tensor()>& matrix,
+                   const Tensor& y, const Tensor& y_bar, const Tensor& g,
                    const std::function<Tensor(const Tensor&)>& at) {
   const Unrecorded here;
-  if (!b.verify().value_or(true) || a.size() == 0) return;
-  const double eps = finfo(real_of(a.dtype())).eps;
-  const Tensor size = size_of(g), steep = multiply(multiply(size_of(y), size_of(y_bar)), std::pow(eps, -1.0 / 3));
-  const Tensor far = greater(multiply(size, size_of(a)), steep);
+  if (!b.verify().value_or(true) || y.size() == 0) return;
+  const double eps = finfo(real_of(y.dtype())).eps;
+  const Tensor found = size_of(g), steep = multiply(multiply(size_of(y), size_of(y_bar)), std::pow(eps, -1.0 / 3));
+  const Tensor own = size_of(part), far = greater(multiply(found, power == 2 ? square(own) : own), steep);
   if (!any_true(far)) return;
+  const Tensor a = matrix();
   double moved = 0;
   for (const std::uint64_t seed : {1, 2, 3}) {
     const Tensor noise = real(noise_like(a, seed));  // a Hermitian matrix stays so
     const Tensor even = a.shape(-2) == a.shape(-1) ? multiply(add(noise, matrix_transpose(noise)), 0.5) : noise;
     try {
       const Tensor other = at(multiply(a, add(multiply(even, eps), 1)));
-      const std::vector<double> off = doubles_of(where(far, divide(size_of(subtract(other, g)), size), 0));
+      const std::vector<double> off = doubles_of(where(far, divide(size_of(subtract(other, g)), found), 0));
       for (const double x : off) moved = std::max(moved, std::isnan(x) ? HUGE_VAL : x);
     } catch (const GradientError&) {
       moved = HUGE_VAL;

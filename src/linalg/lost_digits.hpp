@@ -11,8 +11,11 @@ void keep_conditions(const Call& c);
 // Says what the condition leaves of the gradient's digits (WP-GRD-012); nothing where it leaves half of them or more.
 void find_lost_digits(const Backward& b);
 // The same of the gradient g of y = f(A), ȳ its cotangent, where f is steep: measured, by that of matrices that
-// differ from A in their last digits. `at`: the gradient at another A.
-void find_unsteady(const Backward& b, const Tensor& a, const Tensor& y, const Tensor& y_bar, const Tensor& g,
+// differ from A in their last digits. A is as large as `part` to this power; `matrix`: A, asked for where it
+// matters; `at`: the
+// gradient at another A.
+void find_unsteady(const Backward& b, const Tensor& part, int power, const std::function<Tensor()>& matrix,
+                   const Tensor& y, const Tensor& y_bar, const Tensor& g,
                    const std::function<Tensor(const Tensor& a)>& at);
 // Says that a gradient moves by `moved` of itself with what is rounding; nothing where four digits stand, two or
 // three in f32.

@@ -146,9 +146,10 @@ void forward(Call& c) {
 Tensors vjp(const Backward& b) {
   const bool upper = b.attr(0).flag();
   const Tensor l = upper ? adjoint(b.out[0]) : b.out[0], g = upper ? adjoint(b.g()) : b.g();
-  const Tensor own = cholesky_cotangent(l, g), a = unrecorded([&] { return matmul(l, adjoint(l)); });
-  find_unsteady(b, a, l, g, own,
-                [&](const Tensor& x) { return cholesky_cotangent(diagnosed::cholesky(x).value, g); });
+  const Tensor own = cholesky_cotangent(l, g);
+  find_unsteady(
+      b, l, 2, [&] { return matmul(l, adjoint(l)); }, l, g, own,
+      [&](const Tensor& x) { return cholesky_cotangent(diagnosed::cholesky(x).value, g); });
   return {hermitian_cotangent(own, b.attr(1))};
 }
 

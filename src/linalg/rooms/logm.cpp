@@ -53,7 +53,8 @@ Tensor along(const Tensor& a, const Tensor& e) {
 Tensors vjp(const Backward& b) {
   const auto at = [&](const Tensor& a) { return adjoint(along(a, adjoint(b.g()))); };
   const Tensor g = at(b.in[0]);
-  find_unsteady(b, b.in[0], b.out[0], b.g(), g, at);
+  find_unsteady(
+      b, b.in[0], 1, [&] { return b.in[0]; }, b.out[0], b.g(), g, at);
   return {g};
 }
 Tensors jvp(const Forward& f) {

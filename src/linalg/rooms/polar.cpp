@@ -94,7 +94,8 @@ Tensors vjp(const Backward& b) {
                 : adjoint(isometry_cotangent(adjoint(x), adjoint(isometry), adjoint(g)));
   };
   const Tensor own = at(a, u);
-  find_unsteady(b, a, u, g, own, [&](const Tensor& x) { return at(x, diagnosed::polar(x).value.U); });
+  find_unsteady(
+      b, a, 1, [&] { return a; }, u, g, own, [&](const Tensor& x) { return at(x, diagnosed::polar(x).value.U); });
   return {sum_of(own, direct)};
 }
 

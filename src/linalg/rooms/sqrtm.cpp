@@ -126,8 +126,9 @@ Tensors vjp(const Backward& b) {
     return diagnosed::solve_sylvester(x, x, b.g()).value;
   };
   const Tensor g = at(b.out[0]);
-  const Tensor a = unrecorded([&] { return matmul(b.out[0], b.out[0]); });
-  find_unsteady(b, a, b.out[0], b.g(), g, [&](const Tensor& other) { return at(diagnosed::sqrtm(other).value); });
+  find_unsteady(
+      b, b.out[0], 2, [&] { return matmul(b.out[0], b.out[0]); }, b.out[0], b.g(), g,
+      [&](const Tensor& a) { return at(diagnosed::sqrtm(a).value); });
   return {g};
 }
 Tensors jvp(const Forward& f) {
