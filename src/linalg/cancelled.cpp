@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "linalg/clusters.hpp"
 #include "linalg/rule_kit.hpp"
+#include "linalg/stack.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::linalg {
@@ -52,20 +53,22 @@ Tensor rounded_otherwise(const Tensor& x, std::uint64_t seed) {
   return multiply(x, add(multiply(real(noise_like(x, seed)), finfo(real_of(x.dtype())).eps), 1));
 }
 
+std::string digits_left(double error, DType dtype) {
+  const double left = std::floor(-std::log10(error)), most = std::floor(-std::log10(round_off(dtype)));
+  return left >= 1 ? say("about ", left, " of ", most) : std::string("none");
+}
+
 std::optional<Finding> cancelled(double noise, double size, DType dtype) {
   if (!(noise > size * allowed_loss(dtype))) return std::nullopt;
   Finding f;
   f.code = "WP-GRD-012";
   f.measured = noise / std::max(noise, size);  // 1: all of it is rounding
   f.threshold = allowed_loss(dtype);
-  const double left = std::floor(-std::log10(f.measured)),
-               most = std::floor(-std::log10(finfo(real_of(dtype)).eps / 2));
-  f.message = say("the second derivative is what is left of terms that cancel: ",
-                  left >= 1 ? say("about ", left, " of ", most) : std::string("none"), " of its digits are right.");
+  f.message = say("the second derivative is what is left of terms that cancel: ", digits_left(f.measured, dtype),
+                  " of its digits are right.");
   f.advice =
-      "Where factors are only multiplied with each other again, use the matrix itself; else bring the matrix and "
-      "what "
-      "it is compared with to one size, or use a wider dtype.";
+      "Where factors are only multiplied with each other again, use the matrix itself; else bring the matrix and what"
+      " it is compared with to one size, or use a wider dtype.";
   return f;
 }
 

@@ -1,6 +1,7 @@
 // Second derivatives that are what is left of terms that cancel.
 #pragma once
 #include <optional>
+#include <string>
 
 #include "ops/derivative.hpp"
 
@@ -8,6 +9,8 @@ namespace wp::linalg {
 
 // x with other last digits, the same for every call with this seed.
 Tensor rounded_otherwise(const Tensor& x, std::uint64_t seed);
+// "about 4 of 15", or "none": the digits that a relative error of this size leaves.
+std::string digits_left(double error, DType dtype);
 // What rounding of size `noise` leaves of a second derivative of this size (WP-GRD-012); nothing where that is six
 // digits or more, three in f32.
 std::optional<Finding> cancelled(double noise, double size, DType dtype);

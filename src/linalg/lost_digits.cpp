@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "linalg/cancelled.hpp"
 #include "linalg/clusters.hpp"
+#include "linalg/quotients.hpp"
 #include "linalg/rule_kit.hpp"
 #include "linalg/stack.hpp"
 #include "linalg/verdict.hpp"
@@ -72,19 +74,11 @@ void find_lost_digits(const Backward& b) {
 }
 
 void find_moved(const Backward& b, double moved, DType dtype, const char* with) {
-  const double u = round_off(dtype), allowed = u < 1e-15 ? 1e-4 : 3e-3;
+  const double allowed = round_off(dtype) < 1e-15 ? 1e-4 : 3e-3;
   if (moved <= allowed) return;
-  Finding f;
-  f.code = "WP-GRD-012";
-  f.op = b.op.name;
-  f.place = b.place;
-  f.measured = moved;
-  f.threshold = allowed;
-  const double left = std::floor(-std::log10(moved)), most = std::floor(-std::log10(u));
-  f.message = say(with, left >= 1 ? say("about ", std::lround(left), " of ", std::lround(most)) : std::string("none"),
-                  " of the gradient's digits are determined.");
-  f.advice = "Add a multiple of the identity, drop small values, or use a wider dtype.";
-  b.find(std::move(f));
+  find_loss(b, "WP-GRD-012", moved, allowed,
+            say(with, digits_left(moved, dtype), " of the gradient's digits are determined."),
+            "Add a multiple of the identity, drop small values, or use a wider dtype.");
 }
 
 void find_unsteady(const Backward& b, const Tensor& part, int power, const std::function<Tensor()>& matrix,
