@@ -324,7 +324,7 @@ std::vector<Tensor> Tape::passes(const Request& r) {
   return all;
 }
 
-// Terms that cancel leave what rounding makes of them: two other ways back, with other last digits, measure it.
+// Terms that cancel leave what rounding makes of them: three other ways back, with other last digits, measure it.
 void Tape::judge_rounding(const Request& r, std::span<const Tensor> found) {
   Request other = r;
   other.verify = false;

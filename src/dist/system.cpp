@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/text.hpp"
 #include "dist/hermitian.hpp"
@@ -167,22 +168,14 @@ void System<T>::scale() {
 // S into the memory of the factors, unless it is there.
 template <class T>
 void System<T>::fresh_copy() {
-  if (!factors_.defined()) factors_ = make_like(a_), fresh_ = false;
-  if (fresh_ && rows_.empty()) {
-    fresh_ = false;
-    return;
-  }
-  fresh_ = false;
+  if (!factors_.defined()) factors_ = make_like(a_);
+  if (std::exchange(fresh_, false) && rows_.empty()) return;
   const Local<T> from = local<T>(a_), to = local<T>(factors_);
   std::copy_n(from.data, from.rows() * from.columns(), to.data);
   if (rows_.empty()) return;
   to.each([&](std::int64_t i, std::int64_t j, T& v) {
     v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
   });
-  std::vector<double> sums(static_cast<std::size_t>(n_), 0);
-  largest_ = 0;
-  measure(0, to.columns(), sums);
-  take_norms(sums);
 }
 
 // Sums of |s| in some of the columns, and max |s|, of what is to be factored.
@@ -221,6 +214,12 @@ void System<T>::take_norms(std::vector<double>& sums) {
 template <class T>
 void System<T>::factor() {
   fresh_copy();
+  if (!rows_.empty()) {  // the survey measured A
+    std::vector<double> sums(static_cast<std::size_t>(n_), 0);
+    largest_ = 0;
+    measure(0, local<T>(factors_).columns(), sums);
+    take_norms(sums);
+  }
   if (n_ == 0) return;
   linalg::choose_factors(options_, verdict_,
                          linalg::FactorSteps{.substitution = [&] { zero_pivot_ = zero_on_diagonal(); },
