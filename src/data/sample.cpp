@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/mix.hpp"
+
 namespace wp::data {
 namespace {
 
-// Which half of a group of 2^level is chosen (a round of splitmix64, Steele, Lea & Flood 2014).
+// Which half of a group of 2^level is chosen.
 bool upper_half(int level, std::int64_t group) {
-  std::uint64_t z = static_cast<std::uint64_t>(group) + 0x9E3779B97F4A7C15 * static_cast<std::uint64_t>(level);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return (z ^ (z >> 31)) & 1;
+  return mixed(static_cast<std::uint64_t>(group) + kMixStep * static_cast<std::uint64_t>(level)) & 1;
 }
 std::int64_t chosen(int level, std::int64_t group) {
   for (; level > 0; --level) group = 2 * group + upper_half(level, group);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/mix.hpp"
 #include "base/text.hpp"
 #include "dist/calling.hpp"
 #include "dist/scalapack.hpp"
@@ -18,11 +19,8 @@ namespace {
 // Whether A = Aᴴ without transposing it: for every k, Σ_{i>k} rᵢ·bits(aᵢₖ) is compared with Σ_{j>k} rⱼ·bits(conj
 // aₖⱼ), modulo 2⁶⁴, with odd numbers r that know nothing of A. Two elements that differ alone are always told apart;
 // many, but for a chance of about 2⁻³² for each k at which they do.
-std::uint64_t odd_number(std::int64_t i) {  // SplitMix64
-  std::uint64_t z = static_cast<std::uint64_t>(i + 1) * 0x9E3779B97F4A7C15U;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-  return (z ^ (z >> 31)) | 1;
+std::uint64_t odd_number(std::int64_t i) {
+  return mixed(static_cast<std::uint64_t>(i + 1) * kMixStep) | 1;
 }
 // High bits reach the low ones: a sign alone would count modulo 2 only. −0 is 0.
 std::uint64_t bits(double v) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/mix.hpp"
 #include "kernels/condition.hpp"
 
 namespace wp::linalg {
@@ -183,11 +184,8 @@ class Followed {
  private:
   using R = typename Dense<T>::Real;
   int sign() {
-    state_ += 0x9E3779B97F4A7C15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return (z ^ (z >> 31)) & 1 ? 1 : -1;
+    state_ += kMixStep;
+    return mixed(state_) & 1 ? 1 : -1;
   }
   // |rounding of (X²)_ij| ≲ u ‖row i‖ ‖column j‖; of a given X: u |x_ij|.
   void round(const Dense<T>& x, int given) {
