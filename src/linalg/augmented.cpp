@@ -33,7 +33,6 @@ double wedin(double u, double rcond, double most, double size, double rest) {
 
 template <class T>
 bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::View<T> b, std::int64_t column) {
-  constexpr std::int64_t kExact = 300;
   if (std::max(m, n) > kExact) return false;
   std::vector<T> bordered(static_cast<std::size_t>((m + n) * (m + 1)), T(0));
   const auto at = [&](std::int64_t i, std::int64_t j) -> T& {

@@ -24,10 +24,10 @@ template <class T>
 bool in_doubt(std::int64_t n, double rcond) {
   return rcond < 1e3 * static_cast<double>(std::max<std::int64_t>(n, 1)) * kUnit<T>;
 }
+inline constexpr std::int64_t kExact = 300;  // rows up to which a suspicion is followed in exact arithmetic
 // Whether it is worth asking for the exact determinant.
 template <class T>
 bool suspect(std::int64_t n, double rcond) {
-  constexpr std::int64_t kExact = 300;  // rows up to which suspicion of exact singularity is followed
   return n <= kExact && in_doubt<T>(n, rcond);
 }
 inline constexpr std::int64_t kRescaled = 1000;  // rows beyond which the search for better scales takes too long

@@ -73,6 +73,17 @@ void find_lost_digits(const Backward& b) {
   b.find(std::move(f));
 }
 
+double most_moved(const Tensor& g, const std::function<Tensor(std::uint64_t seed)>& otherwise) {
+  const Tensor size = size_of(g);
+  double most = 0;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Tensor off = size_of(subtract(otherwise(seed), g));
+    for (const double x : doubles_of(where(equal(off, 0), 0, divide(off, size))))
+      most = std::max(most, std::isnan(x) ? HUGE_VAL : x);
+  }
+  return most;
+}
+
 void find_moved(const Backward& b, double moved, DType dtype, const char* with) {
   const double allowed = round_off(dtype) < 1e-15 ? 1e-4 : 3e-3;
   if (moved <= allowed) return;
@@ -91,17 +102,15 @@ void find_unsteady(const Backward& b, const Tensor& part, int power, const std::
   const Tensor own = size_of(part), far = greater(multiply(found, power == 2 ? square(own) : own), steep);
   if (!any_true(far)) return;
   const Tensor a = matrix();
-  double moved = 0;
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  const auto otherwise = [&](std::uint64_t seed) {
     const Tensor noise = real(noise_like(a, seed));  // a Hermitian matrix stays so
     const Tensor even = a.shape(-2) == a.shape(-1) ? multiply(add(noise, matrix_transpose(noise)), 0.5) : noise;
-    try {
-      const Tensor other = at(multiply(a, add(multiply(even, eps), 1)));
-      const std::vector<double> off = doubles_of(where(far, divide(size_of(subtract(other, g)), found), 0));
-      for (const double x : off) moved = std::max(moved, std::isnan(x) ? HUGE_VAL : x);
-    } catch (const GradientError&) {
-      moved = HUGE_VAL;
-    }
+    return at(multiply(a, add(multiply(even, eps), 1)));
+  };
+  double moved = HUGE_VAL;  // beside a matrix without a derivative
+  try {
+    moved = most_moved(where(far, g, 0), [&](std::uint64_t seed) { return where(far, otherwise(seed), 0); });
+  } catch (const GradientError&) {
   }
   find_moved(b, moved, a.dtype(), "if the matrix is known to the last digit only, ");
 }

@@ -17,6 +17,8 @@ void find_lost_digits(const Backward& b);
 void find_unsteady(const Backward& b, const Tensor& part, int power, const std::function<Tensor()>& matrix,
                    const Tensor& y, const Tensor& y_bar, const Tensor& g,
                    const std::function<Tensor(const Tensor& a)>& at);
+// By how much of its size g moves at most in three calls of otherwise(), which round something otherwise.
+double most_moved(const Tensor& g, const std::function<Tensor(std::uint64_t seed)>& otherwise);
 // Says that a gradient moves by `moved` of itself with what is rounding; nothing where four digits stand, two or
 // three in f32.
 void find_moved(const Backward& b, double moved, DType dtype, const char* with);

@@ -217,22 +217,16 @@ void find_unsure_pivots(const Backward& b, std::int64_t k, const Tensor& g) {
   const Tensor &q = b.out[0], &r = b.out[1];
   const Tensor columns = wp::max(wp::abs(r), {.axis = -2, .keepdims = true});
   const double eps = finfo(real_of(r.dtype())).eps;
-  double moved = 0;
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  const auto otherwise = [&](std::uint64_t seed) {
     const Tensor by = triu(multiply(multiply(real(noise_like(r, seed)), columns), eps));
-    try {
-      const Tensors c = b.taylor({{q, add(r, by)}, {}}, {}, 0)[0];
-      const Parts other = parts_of(q, add(r, by), k);
-      const Tensor n = numerators(other, c[0], c[1], k).n;
-      const Tensor again = adjoint(diagnosed::solve_triangular(other.r1, adjoint(n), {.if_ill = "ignore"}).value);
-      const std::vector<double> off = doubles_of(divide(size_of(subtract(again, g)), size_of(g)));
-      for (const double x : off) moved = std::max(moved, std::isnan(x) ? 0 : x);
-    } catch (const GradientError& e) {
-      if (e.finding().code != "WP-GRD-001") throw;  // nothing follows
-      return;
-    }
-  }
-  find_moved(b, moved, r.dtype(), "if small pivots of R are known to within rounding of their columns only, ");
+    const Tensors c = b.taylor({{q, add(r, by)}, {}}, {}, 0)[0];
+    const Parts other = parts_of(q, add(r, by), k);
+    const Tensor n = numerators(other, c[0], c[1], k).n;
+    return adjoint(diagnosed::solve_triangular(other.r1, adjoint(n), {.if_ill = "ignore"}).value);
+  };
+  double moved = 0;
+  if (answered([&] { moved = most_moved(g, otherwise); }))
+    find_moved(b, moved, r.dtype(), "if small pivots of R are known to within rounding of their columns only, ");
 }
 
 // Columns in the order of the matrix, from that of the pivots.
@@ -290,12 +284,7 @@ void refuse_poles(const Backward& b, const Tensor& small) {
       matmul(astype(eye(rows, {.n_cols = k}), r.dtype()),
              matmul(on_diagonal(astype(small, r.dtype())), astype(eye(k, {.n_cols = columns}), r.dtype())));
   Tensors c;
-  try {
-    c = b.taylor({{q, where(not_equal(first, 0), 0, r)}, {}}, {}, 0)[0];
-  } catch (const GradientError& e) {
-    if (e.finding().code != "WP-GRD-001") throw;  // nothing follows that could be asked
-    return;
-  }
+  if (!answered([&] { c = b.taylor({{q, where(not_equal(first, 0), 0, r)}, {}}, {}, 0)[0]; })) return;
   for (std::size_t i = 0; i < 2; ++i)
     if (c[i].defined() && !bool(wp::all(isfinite(c[i]))))
       no_derivative_here(

@@ -171,11 +171,9 @@ Tensor Quotients::settled(const Tensor& k, const Tensor& limit, const Tensor& la
 // What rounding leaves, as measured, or, in forward mode, where nothing follows that could be asked, as allowed.
 Tensor Quotients::rounding() {
   if (!rounding_.defined() && noise_) {
-    try {
-      const Tensor noise = noise_();
+    Tensor noise;
+    if (answered([&] { noise = noise_(); }))
       rounding_ = maximum(multiply(noise, 64.0 * static_cast<double>(c_.w.shape().back())), least_rounding_);
-    } catch (const GradientError&) {
-    }
     noise_ = {};
   }
   return rounding_.defined() ? rounding_ : tolerance_;

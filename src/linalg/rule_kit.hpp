@@ -20,6 +20,18 @@ double largest(const Tensor& x);
 // Normal numbers in the shape and dtype of x, the same for every call.
 Tensor noise_like(const Tensor& x, std::uint64_t seed);
 
+// Asks what follows a call; false where nothing does that could be asked, as in forward mode.
+template <class F>
+bool answered(F&& ask) {
+  try {
+    ask();
+  } catch (const GradientError& e) {
+    if (e.finding().code != "WP-GRD-001") throw;
+    return false;
+  }
+  return true;
+}
+
 // 2¹³ n ε: what rounding leaves, relative to the largest element of what it is computed from, of a part of a
 // cotangent or tangent that is zero exactly, where vectors have length n. What exceeds it is a dependence on an
 // arbitrary basis.

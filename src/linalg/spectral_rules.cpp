@@ -173,12 +173,9 @@ Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Te
 // g, and, where its quotients are rounding, what the series of all values gives, with one term more; g where nothing
 // follows that could be asked.
 Tensor where_lost(const Tensor& g, const Tensor& lost, const std::function<Tensor()>& again) {
-  if (!lost.defined()) return g;
-  try {
-    return where(lost, again(), g);
-  } catch (const GradientError&) {
-    return g;
-  }
+  Tensor series = g;
+  if (lost.defined()) answered([&] { series = where(lost, again(), g); });
+  return series;
 }
 
 }  // namespace

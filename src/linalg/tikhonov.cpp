@@ -92,7 +92,6 @@ double tikhonov_solution(std::int64_t m, std::int64_t n, std::int64_t k, kernels
   };
   const double error = error_by(Movement(sigma, sigma.size(), ridge, n > m, false));
   const std::int64_t kept = svd.rank(least_filtered(sigma, u));
-  constexpr std::int64_t kExact = 300;
   const bool full = kept == n;
   if (error <= kGoodEnough || full || std::max(m, n) > kExact || kernels::exact_rank<T>(m, n, a) != kept)
     return error;

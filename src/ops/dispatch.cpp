@@ -108,7 +108,7 @@ inline void run(Call& c, Context& context) {
     context.saw_nonfinite = true;
     if (context.level != CheckLevel::off) check_call(c);
   }
-  if (with.label && (c.op.notes == Notes::moves || c.op.name == "astype")) [[unlikely]]
+  if (with.label && (c.op.notes == Notes::moves || c.op.keeps_rows)) [[unlikely]]
     carry_rows(c);
   if (context.listeners) [[unlikely]]
     tell(*context.listeners, c, context);

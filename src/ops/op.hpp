@@ -162,8 +162,9 @@ struct Op {
   void (*infer)(Call&) = nullptr;    // shape and dtype rule: throws on misuse, makes the outputs
   void (*forward)(Call&) = nullptr;  // writes them
   const simd::Loops* loops = nullptr;
-  bool diagnoses = false;  // leaves a diagnosis beside its results
-  bool takes_out = false;  // made in memory that the caller gives, if he does
+  bool diagnoses = false;   // leaves a diagnosis beside its results
+  bool takes_out = false;   // made in memory that the caller gives, if he does
+  bool keeps_rows = false;  // an element of the result still is that of its row, as with all that only moves elements
 
   Notes notes = Notes::inherit;
   Kinds integer_as_float = 0;                         // element-wise: integers of these kinds are computed in f64

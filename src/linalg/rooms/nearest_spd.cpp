@@ -5,6 +5,7 @@
 #include "kernels/modular.hpp"
 #include "linalg/each.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rules.hpp"
 #include "ops/derivative.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 using namespace linalg;
 
-constexpr std::int64_t kExact = 300;  // rows up to which a nearly singular matrix is looked at exactly
 constexpr int kBisections = 6;
 
 // What the result holds: X stands for 2^e times it, and `to` is its dtype.

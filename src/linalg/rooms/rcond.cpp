@@ -5,6 +5,7 @@
 #include "kernels/modular.hpp"
 #include "linalg/each.hpp"
 #include "linalg/explain.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/quad.hpp"
 #include "linalg/quotients.hpp"
 #include "ops/derivative.hpp"
@@ -17,8 +18,6 @@ extern const Op op_linalg_rcond;
 namespace {
 
 using namespace linalg;
-
-constexpr std::int64_t kExact = 300;  // rows up to which suspicion of exact singularity is followed
 
 // A number that is not 0 and has too few digits in its dtype.
 void find_too_small(DType dtype, Verdict& v) {

@@ -134,6 +134,7 @@ const Op op_astype = {
                .doc = "false: x itself if it has that dtype."}},
     .infer = infer,
     .forward = forward,
+    .keeps_rows = true,
     .flow = flow_elementwise,
     .vjp = [](const Backward& b) { return Tensors{b.g()}; },
     .jvp = jvp_linear,
