@@ -25,7 +25,8 @@ JvpResult jvp(const TensorFunction& f, const Tensor& x, const Tensor& v,
 JvpResults jvp(const TensorsFunction& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v,
                std::source_location where = std::source_location::current());
 
-// f(x), and the map from cotangents of f(x) to cotangents of x; it may be called many times.
+// f(x), and the map from cotangents of f(x) (one per value, undefined: zero) to cotangents of x; it may be called
+// many times.
 struct VjpResult {
   Tensor value;
   TensorFunction pullback;
@@ -63,14 +64,16 @@ std::vector<Tensor> per_sample_gradients(
     const std::vector<Tensor>& parameters, const std::vector<Tensor>& data,
     std::source_location where = std::source_location::current());
 
-// f(x) without keeping what it computes: the way back computes it again. f must not use a watched tensor that is not
-// among its arguments (ArgumentError).
+// f(x) without keeping what it computes: the way back computes it again, and refuses another result (GradientError:
+// other random numbers, or something that f captured was changed). f must not use a watched tensor that is not among
+// its arguments (ArgumentError).
 std::vector<Tensor> checkpoint(const TensorsFunction& f, const std::vector<Tensor>& x,
                                std::source_location where = std::source_location::current());
 Tensor checkpoint(const TensorFunction& f, const Tensor& x,
                   std::source_location where = std::source_location::current());
 
-// f(x) with a derivative of the caller's: f gives the values and a map from their cotangents to those of x.
+// f(x) with a derivative of the caller's: f gives the values and a map from their cotangents to those of x
+// (undefined: zero). f must not use another watched tensor (ArgumentError).
 std::vector<Tensor> custom_gradient(const std::function<VjpResults(const std::vector<Tensor>&)>& f,
                                     const std::vector<Tensor>& x,
                                     std::source_location where = std::source_location::current());
@@ -78,7 +81,7 @@ Tensor custom_gradient(const std::function<VjpResult(const Tensor&)>& f, const T
                        std::source_location where = std::source_location::current());
 
 // An op of the caller's: it runs through the same dispatch as those of the library, with checks, notes about Inf and
-// NaN, and derivatives.
+// NaN, and derivatives. What forward captures is constant: no watched tensor (ArgumentError).
 struct CustomOp {
   std::string name;
   TensorsFunction forward;
@@ -96,7 +99,8 @@ struct CustomOp {
 TensorsFunction custom_op(CustomOp op, std::source_location where = std::source_location::current());
 
 // x with F(x, parameters) = 0, found by `solve`, differentiated by the implicit function theorem: by linear solves
-// with ∂F/∂x, whatever iteration found x.
+// with ∂F/∂x, whatever iteration found x. F must not use a watched tensor that is not among its arguments
+// (ArgumentError).
 Tensor implicit_root(const std::function<Tensor(const Tensor& x, const std::vector<Tensor>& parameters)>& F,
                      const std::function<Tensor(const std::vector<Tensor>& parameters)>& solve,
                      const std::vector<Tensor>& parameters,

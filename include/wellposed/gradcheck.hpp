@@ -30,14 +30,16 @@ struct GradcheckReport {
   std::int64_t steep = 0;      // the derivative is larger than the smallest difference resolves;
   std::int64_t unsettled = 0;  // differences do not settle: at a jump, or at the edge of the domain
   std::int64_t kinks = 0;      // the two one-sided derivatives differ, and the computed one lies between them
+  bool judged_none = false;    // there are no entries, or none that is not zero could be judged
   double worst = 0;            // largest |computed − expected| / scale of entries that are right
-  explicit operator bool() const noexcept { return wrong_count == 0; }
+  explicit operator bool() const noexcept { return wrong_count == 0 && !judged_none; }
   std::string to_string() const;
 };
 std::ostream& operator<<(std::ostream& os, const GradcheckReport& r);
 
 // Compares the reverse and forward derivatives of f at x with extrapolated differences (Ridders 1982), entry by
-// entry. order 2: also the derivatives of the gradient of Σ c·f(x) with fixed weights c. x should be f64 or c128.
+// entry. order 2: also the derivatives of the gradient of Σ c·f(x) with fixed weights c. x should be f64 or c128;
+// where nothing of it varies, DtypeError.
 GradcheckReport gradcheck(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, int order = 1,
                           const GradcheckOptions& options = {});
 GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,

@@ -24,7 +24,7 @@ struct TapeOptions {
 };
 
 struct GradientOptions {
-  std::vector<Tensor> output_gradients = {};  // one per target, in its shape; left out: ones
+  std::vector<Tensor> output_gradients = {};  // one per target, in its shape; left out, undefined: ones
   std::string_view unconnected = "none";      // what a tensor gets that the target does not depend on: none | zero
   // Where a derivative of svd, eigh or qr was taken at repeated or vanishing values, computes it again in another
   // basis and compares. none: there only; true: also flips the signs of single vectors, and measures what rounding

@@ -9,17 +9,31 @@ _wp = sys.modules[__package__]
 Tensor = _wp.Tensor
 
 
-def _flat(tree, out):
-    """Appends the tensors of a structure; None stays where it is."""
+def _leaves(tree):
+    """The tensors of a structure, and None where it has None."""
     if isinstance(tree, (list, tuple)):
-        for item in tree:
-            _flat(item, out)
-    elif isinstance(tree, dict):
-        for item in tree.values():
-            _flat(item, out)
-    elif tree is not None:
-        out.append(tree if isinstance(tree, Tensor) else _wp.asarray(tree))
-    return out
+        return [t for item in tree for t in _leaves(item)]
+    if isinstance(tree, dict):
+        return [t for item in tree.values() for t in _leaves(item)]
+    return [tree if tree is None or isinstance(tree, Tensor) else _wp.asarray(tree)]
+
+
+def _flat(tree):
+    """The tensors of a structure."""
+    return [t for t in _leaves(tree) if t is not None]
+
+
+def _beside(function, like, given):
+    """Those of `given` in the order of the tensors of `like` that they belong to; None where there is none."""
+    if given is None:
+        return [None] * len(_flat(like))
+    if isinstance(like, dict) and isinstance(given, dict):
+        if like.keys() != given.keys():
+            raise _wp.ArgumentError(f"{function}: keys must be those of what it belongs to, {list(like)}; got {list(given)}.")
+        return [t for k, v in like.items() for t in _beside(function, v, given[k])]
+    if isinstance(like, (list, tuple)) and isinstance(given, (list, tuple)) and len(like) == len(given):
+        return [t for v, g in zip(like, given) for t in _beside(function, v, g)]
+    return _leaves(given)
 
 
 def _like(tree, items):
@@ -76,9 +90,13 @@ class GradientTape:
         raise TypeError(f"{function}: needs tensors, or lists, tuples and dicts of them; got {type(tree).__name__}.")
 
     def gradient(self, target, sources, output_gradients=None, *, unconnected="none", verify=None):
-        """The gradients of the target (targets are summed) in the structure of `sources`; None where it does not depend on one."""
+        """The gradients of the target in the structure of `sources`; None where it does not depend on one.
+
+        Targets are summed; `output_gradients`, in the structure of the target, weighs them (None: ones).
+        """
         found = self._tape.gradient(self._own("gradient", target), self._own("gradient", sources),
-                                    [] if output_gradients is None else _flat(output_gradients, []), unconnected, verify)
+                                    [] if output_gradients is None else _beside("gradient", target, output_gradients),
+                                    unconnected, verify)
         return found[0] if isinstance(sources, Tensor) else _like(sources, iter(found))
 
     def jacobian(self, target, source, *, unconnected="none", verify=None):
@@ -149,7 +167,7 @@ class _Function:
     def __call__(self, tensors):
         x = next(iter(tensors)) if isinstance(self.argument, Tensor) else _like(self.argument, iter(tensors))
         self.result = self.function(*x) if self.spread else self.function(x)
-        return _flat(self.result, [])
+        return _flat(self.result)
 
     def unflat(self, tensors):
         return _like(self.result, iter(tensors))
@@ -160,19 +178,20 @@ def _argument(x):
 
 
 def jvp(f, x, v):
-    """f(x) and its derivative along v: forward mode. With a list or tuple x, f is called as f(*x)."""
+    """f(x) and its derivative along v: forward mode. With a list or tuple x, f is called as f(*x). None in v: zero."""
     x = _argument(x)
     function = _Function(f, x)
-    values, tangents = _core.jvp(function, _flat(x, []), _flat(v, []))
+    values, tangents = _core.jvp(function, _flat(x), _beside("jvp", x, v))
     return function.unflat(values), function.unflat(tangents)
 
 
 def vjp(f, x):
-    """f(x), and the map from cotangents of f(x) to cotangents of x; it may be called many times."""
+    """f(x), and the map from cotangents of f(x) (None: zero) to cotangents of x; it may be called many times."""
     x = _argument(x)
     function = _Function(f, x)
-    values, pullback = _core.vjp(function, _flat(x, []))
-    return function.unflat(values), lambda g: _like(x, iter(pullback(_flat(g, []))))
+    values, pullback = _core.vjp(function, _flat(x))
+    result = function.unflat(values)
+    return result, lambda g: _like(x, iter(pullback(_beside("vjp", result, g))))
 
 
 def linearize(f, x):
@@ -204,19 +223,19 @@ def per_sample_gradients(f, parameters, data):
     """One gradient per sample: f(parameters, sample) is a scalar, samples are rows of `data`."""
     def flat(p, d):
         return f(_like(parameters, iter(p)), _like(data, iter(d)))
-    return _like(parameters, iter(_core.per_sample_gradients(flat, _flat(parameters, []), _flat(data, []))))
+    return _like(parameters, iter(_core.per_sample_gradients(flat, _flat(parameters), _flat(data))))
 
 
 def checkpoint(f, *x):
-    """f(*x) without keeping what it computes: the way back computes it again."""
+    """f(*x) without keeping what it computes: the way back computes it again, and refuses another result."""
     function = _Function(f, x)
-    out = _core.checkpoint(function, _flat(x, []))
+    out = _core.checkpoint(function, _flat(x))
     return function.unflat(out)
 
 
 def custom_gradient(f):
-    """A decorator: f(*x) returns the values and a function from their cotangents to those of x. A tape that this function refers to
-    lives until its gradient is taken (persistent: until reset())."""
+    """A decorator: f(*x) returns the values and a function from their cotangents to those of x, in the structure of x (None: there is
+    none). A tape that this function refers to lives until its gradient is taken (persistent: until reset())."""
     _need_function("custom_gradient", "f", f)
     def call(*x):
         kept = []
@@ -227,9 +246,11 @@ def custom_gradient(f):
 
             def back(cotangents):
                 g = pullback(_like(result, iter(cotangents)))
-                return _flat(g if isinstance(g, (list, tuple)) else [g], [])
-            return _flat(result, []), back
-        out = _core.custom_gradient(rule, _flat(x, []))
+                if len(x) == 1 and g is not None and not (isinstance(g, (list, tuple)) and len(g) == 1):
+                    g = (g,)
+                return [] if g is None else _beside(call.__name__, x, g)
+            return _flat(result), back
+        out = _core.custom_gradient(rule, _flat(x))
         return _like(kept[0], iter(out))
     call.__name__ = getattr(f, "__name__", "custom_gradient")
     call.__doc__ = f.__doc__
@@ -240,20 +261,23 @@ def custom_op(name, forward, *, vjp=None, jvp=None, no_derivative="", elementwis
     """An op of one's own, with checks, notes about Inf and NaN, and derivatives.
 
     forward(*x) gives a tensor or a tuple; vjp(inputs, outputs, cotangents) gives the cotangents of the inputs, jvp(inputs, outputs,
-    tangents) the tangents of the outputs, both as lists.
+    tangents) the tangents of the outputs, both as lists with one for each (None: there is none).
     """
     def listed(rule):
-        return rule and (lambda i, o, g: _flat(rule(i, o, g), []))
+        def run(*given):
+            found = rule(*given)
+            return [] if found is None else _leaves(found)
+        return rule and run
     single = []
 
     def run(x):
         y = forward(*x)
         single[:] = [isinstance(y, Tensor)]
-        return _flat(y, [])
+        return _flat(y)
     op = _core.custom_op(name, run, listed(vjp), listed(jvp), no_derivative, elementwise)
 
     def call(*x):
-        out = op(_flat(x, []))
+        out = op(_flat(x))
         return out[0] if single[0] else tuple(out)
     call.__name__ = name
     return call
@@ -262,10 +286,10 @@ def custom_op(name, forward, *, vjp=None, jvp=None, no_derivative="", elementwis
 def implicit_root(F, solve, parameters):
     """x with F(x, parameters) = 0, found by solve(parameters), differentiated by the implicit function theorem."""
     return _core.implicit_root(lambda x, p: F(x, _like(parameters, iter(p))), lambda p: solve(_like(parameters, iter(p))),
-                               _flat(parameters, []))
+                               _flat(parameters))
 
 
 def gradcheck(f, x, order=1, *, rtol=1e-6, atol=1e-9):
     """Compares the derivatives of f at x with differences of f. A report that is true when nothing is wrong."""
     x = _argument(x)
-    return _core.gradcheck(_Function(f, x), _flat(x, []), order, rtol, atol)
+    return _core.gradcheck(_Function(f, x), _flat(x), order, rtol, atol)

@@ -4,6 +4,7 @@
 
 #include "autodiff/forward.hpp"
 #include "autodiff/lent.hpp"
+#include "autodiff/support.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
 #include "kernels/scan.hpp"
@@ -37,6 +38,7 @@ Many all_cotangents(const Backward& r) {
 struct Keepsake {
   autodiff::Readings readings;
   TensorsFunction pullback;
+  std::vector<std::size_t> sums;      // checksums of the results, if the function is to run again
   const Listener* outside = nullptr;  // who listens to the call, while it runs
   bool leaves = false;                // results of a decomposition leave the function: its rule asks what follows
 };
@@ -53,6 +55,24 @@ struct Behaviour {
 
 const Behaviour& behaviour(Attrs attrs) {
   return attrs[0].object<Behaviour>();
+}
+
+bool not_finite(const Tensor& y) {
+  const Unseen unseen;
+  if (!y.defined() || !is_floating(y.dtype())) return false;
+  const Tensor whole = contiguous(y);
+  return kernels::first_nonfinite(y.dtype(), whole.node()->data, 0, y.size()) >= 0;
+}
+
+// What a rule of the caller's gave, one tensor for each of what it is asked for.
+Many complete(Many found, std::size_t asked, std::string_view op, std::string_view what) {
+  if (found.size() != asked)
+    refuse<GradientError>(
+        "WP-GRD-005",
+        say("the derivative rule of ", op, " gives ", plural(static_cast<std::int64_t>(found.size()), "derivative"),
+            " for ", plural(static_cast<std::int64_t>(asked), what), "."),
+        "Return one for each; an undefined tensor (None in Python) says that there is none.");
+  return found;
 }
 
 void run_forward(Call& c) {
@@ -75,11 +95,7 @@ void run_forward(Call& c) {
   }
   for (Tensor& y : out) {
     if (!y.defined()) refuse<ArgumentError>("WP-ARG-002", "the function gave an undefined tensor.");
-    if (is_floating(y.dtype())) {
-      const Tensor whole = contiguous(y);
-      if (kernels::first_nonfinite(y.dtype(), whole.node()->data, 0, y.size()) >= 0)
-        c.status.bits |= simd::Status::nonfinite;
-    }
+    if (not_finite(y)) c.status.bits |= simd::Status::nonfinite;
     // A tensor of its own: others may hold the one that the function gave. What a call inside made, that call made.
     c.out.push_back(view_of(y, y.shape(), y.strides()));
     if (!b.whole) c.out.back().node()->note = y.node()->note;
@@ -100,7 +116,7 @@ std::shared_ptr<Behaviour> made(std::string_view name) {
   b->op.vjp = [](const Backward& r) {
     autodiff::Rereading again(static_cast<const Keepsake*>(r.keepsake)->readings, r.op.name);
     const autodiff::ListenInside listen(again);
-    return to_tensors(behaviour(r.attrs).vjp(r));
+    return to_tensors(complete(behaviour(r.attrs).vjp(r), r.in.size(), r.op.name, "input"));
   };
   return b;
 }
@@ -113,13 +129,41 @@ Many run(const std::shared_ptr<Behaviour>& b, const Many& x, const Place& place)
   return {y.begin(), y.end()};
 }
 
+std::vector<std::size_t> sums_of(const Many& results) {
+  std::vector<std::size_t> all;
+  for (const Tensor& y : results) all.push_back(y.defined() ? autodiff::checksum(y) : 0);
+  return all;
+}
+void refuse_other_results(const Many& results, const std::vector<std::size_t>& before) {
+  const std::vector<std::size_t> now = sums_of(results);
+  if (now == before) return;
+  const auto k = static_cast<std::size_t>(std::mismatch(now.begin(), now.end(), before.begin(), before.end()).first -
+                                          now.begin());
+  refuse<GradientError>(
+      "WP-GRD-003",
+      say("the function was run again, and ",
+          now.size() == before.size()
+              ? say("its result ", k, " (", results[k].dtype(), " ", results[k].shape(), ") is another one")
+              : say("gave ", now.size(), " results instead of ", before.size()),
+          ": the gradient would be that of what did not happen."),
+      "Draw random numbers before it, or from a Generator that it makes, and hand over what may change.");
+}
+
 // The derivative of f at x by a tape of its own; what that finds is told to r.
 Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const Place& place, const Backward& r) {
-  const Many own = autodiff::aliases(x);
+  const auto& keepsake = *static_cast<const Keepsake*>(r.keepsake);
+  const auto* const way = dynamic_cast<const autodiff::OnWay*>(&r);
+  const bool replaced = way && !way->rests.empty();
+  Many own;
+  for (const Tensor& t : x) own.push_back(t.defined() ? autodiff::alias(autodiff::own_if_small(t)) : t);
   autodiff::Tape tape(false);
   const Many sources = autodiff::watch_floating(tape, own);
   tape.start();
-  const Many y = f(own);
+  Many y = f(own);
+  if (!replaced) refuse_other_results(y, keepsake.sums);
+  for (std::size_t k = 0; replaced && k < std::min(y.size(), way->rests.size()); ++k)
+    if (is_floating(y[k].dtype()))
+      y[k] = where(way->rests[k].defined() ? way->rests[k] : zeros(y[k].shape(), {.dtype = DType::boolean}), y[k], 0);
   tape.stop();
   const autodiff::Reseed reseed = [&](std::span<const Tensor> targets, std::span<const Tensor> moved) {
     const Many inputs = autodiff::in_places_of(own, moved);
@@ -127,25 +171,37 @@ Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const P
     found.resize(targets.size());
     return found;
   };
-  const Many g = tape.gradient({.targets = y,
-                                .seeds = seeds,
-                                .sources = sources,
-                                .zero_unconnected = true,
-                                .place = place,
-                                .function = "checkpoint",
-                                .reseed = static_cast<const Keepsake*>(r.keepsake)->leaves ? &reseed : nullptr});
+  const Many g = [&] {
+    const checks off(CheckLevel::off);  // it is on its way: nothing leaves the computation here
+    return tape.gradient({.targets = y,
+                          .seeds = seeds,
+                          .sources = sources,
+                          .zero_unconnected = true,
+                          .place = place,
+                          .function = "checkpoint",
+                          .reseed = keepsake.leaves ? &reseed : nullptr});
+  }();
+  if (std::any_of(g.begin(), g.end(), not_finite)) context().saw_nonfinite = true;
   for (const Finding& found : tape.findings()) r.find(found);
   return autodiff::in_places_of(own, g);
 }
 
-// Sees whether a function uses a tensor that a tape follows and that is not among its arguments, and whether it gives
-// away results of a decomposition, or elements of them.
-class Captures : public Observer {
+// Sees whether a function uses a tensor that somebody differentiates and that is not among its arguments, and whether
+// it gives away results of a decomposition, or elements of them.
+class Captures : public Follower {
  public:
   Captures(const Many& x, const Listener* listeners) {
-    for (const Tensor& t : x) own_.insert(t.node());
+    for (const Tensor& t : x) {
+      own_.insert(t.node());
+      if (t.defined() && t.node()->id) own_ids_.insert(t.node()->id);
+    }
     for (const Listener* l = listeners; l; l = l->outer)
-      if (const auto* const tape = dynamic_cast<const autodiff::Tape*>(l->observer)) tapes_.push_back(tape);
+      if (const auto* const f = dynamic_cast<const Follower*>(l->observer)) followers_.push_back(f);
+  }
+  // Also for functions inside of this one.
+  bool follows(const Tensor& t) const noexcept override {
+    return !own_.contains(t.node()) && !own_ids_.contains(t.node()->id) &&
+           std::any_of(followers_.begin(), followers_.end(), [&](const Follower* f) { return f->follows(t); });
   }
   bool leaves(const Many& results) const {
     return std::any_of(results.begin(), results.end(), [&](const Tensor& y) { return parts_.contains(y.node()); });
@@ -159,22 +215,38 @@ class Captures : public Observer {
         parts_.insert(y.node());
         kept_.push_back(y);
       }
-    for (std::size_t i = 0; i < c.in.size(); ++i) {
-      if (!c.in[i].defined() || own_.contains(c.in[i].node())) continue;
-      for (const autodiff::Tape* const tape : tapes_)
-        if (tape->slots().find(c.in[i]) >= 0)
-          refuse<ArgumentError>("WP-GRD-010",
-                                say("the function uses a watched tensor ", c.in[i].dtype(), " ", c.in[i].shape(),
-                                    " that is not among its arguments: its gradient would be lost."),
-                                "Hand it over as an argument.");
-    }
+    // A constant, a mask or an index has no gradient to lose.
+    if (c.op.flow == flow_nothing || autodiff::stops_gradients(c.op) ||
+        std::none_of(c.out.begin(), c.out.end(), [](const Tensor& y) { return is_floating(y.dtype()); }))
+      return;
+    for (std::size_t i = 0; i < c.in.size(); ++i)
+      if (c.in[i].defined() && follows(c.in[i]))
+        refuse<ArgumentError>("WP-GRD-010",
+                              say("the function uses a watched tensor ", c.in[i].dtype(), " ", c.in[i].shape(),
+                                  " that is not among its arguments: its gradient would be lost."),
+                              "Hand it over as an argument; stop_gradient of it where it is meant as a constant.");
   }
 
  private:
   std::unordered_set<const detail::Node*> own_, parts_;
-  Many kept_;  // so that no node of parts_ is another tensor's later
-  std::vector<const autodiff::Tape*> tapes_;
+  std::unordered_set<std::uint64_t> own_ids_;  // copies of lent memory are the same variable
+  Many kept_;                                  // so that no node of parts_ is another tensor's later
+  std::vector<const Follower*> followers_;
 };
+
+bool differentiated(const Keepsake& k) noexcept {
+  for (const Listener* l = k.outside; l; l = l->outer)
+    if (dynamic_cast<const Follower*>(l->observer)) return true;
+  return false;
+}
+
+// f of what is its own, which uses nothing else that is differentiated.
+Many closed(const Keepsake& k, const Many& own, const TensorsFunction& f) {
+  if (!differentiated(k)) return f(own);
+  Captures captures(own, k.outside);
+  const Listen listen(captures);
+  return f(own);
+}
 
 }  // namespace
 
@@ -182,13 +254,15 @@ TensorsFunction custom_op(CustomOp op, std::source_location where) {
   if (!op.forward) raise<ArgumentError>("WP-ARG-002", "custom_op", "forward is missing.");
   const auto b = made(op.name.empty() ? std::string_view("custom_op") : op.name);
   b->whole = true;
-  b->forward = [f = op.forward](Keepsake&, const Many& x) { return f(x); };
+  b->forward = [f = op.forward](Keepsake& k, const Many& x) { return closed(k, x, f); };
   if (op.vjp)
     b->vjp = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
   else
     b->op.vjp = nullptr;
   if (op.jvp) {
-    b->jvp = [f = op.jvp](const Forward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.tangents)); };
+    b->jvp = [f = op.jvp](const Forward& r) {
+      return complete(f(to_many(r.in), to_many(r.out), to_many(r.tangents)), r.out.size(), r.op.name, "result");
+    };
     b->op.jvp = [](const Forward& r) { return to_tensors(behaviour(r.attrs).jvp(r)); };
   }
   if (!op.vjp) b->op.no_derivative = op.no_derivative.empty() ? "it was given none." : intern(op.no_derivative);
@@ -200,9 +274,11 @@ TensorsFunction custom_op(CustomOp op, std::source_location where) {
 Many custom_gradient(const std::function<VjpResults(const Many&)>& f, const Many& x, std::source_location where) {
   const auto b = made("custom_gradient");
   b->forward = [f](Keepsake& k, const Many& in) {
-    VjpResults p = f(in);
-    k.pullback = std::move(p.pullback);
-    return p.values;
+    return closed(k, in, [&](const Many& own) {
+      VjpResults p = f(own);
+      k.pullback = std::move(p.pullback);
+      return p.values;
+    });
   };
   b->vjp = [](const Backward& r) { return static_cast<const Keepsake*>(r.keepsake)->pullback(all_cotangents(r)); };
   return run(b, x, where);
@@ -226,6 +302,7 @@ Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location wh
     const Listen listen(captures);
     Many y = f(own);
     k.leaves = captures.leaves(y);
+    k.sums = sums_of(y);
     return y;
   };
   const Place place(where);
@@ -261,7 +338,12 @@ Tensor implicit_root(const std::function<Tensor(const Tensor&, const Many&)>& F,
                      const std::function<Tensor(const Many&)>& solve, const Many& parameters,
                      std::source_location where) {
   const auto b = made("implicit_root");
-  b->forward = [solve](Keepsake&, const Many& in) { return Many{solve(in)}; };
+  b->forward = [solve, F](Keepsake& k, const Many& in) {
+    const Tensor x = solve(in);
+    if (differentiated(k) && x.defined())  // what F uses is known when it has run
+      (void)closed(k, autodiff::aliases(in), [&](const Many& p) { return Many{F(autodiff::alias(x), p)}; });
+    return Many{x};
+  };
   b->vjp = [F](const Backward& r) {
     const Many p = to_many(r.in);
     const Tensor& x = r.out[0];

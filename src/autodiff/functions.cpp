@@ -12,6 +12,7 @@
 namespace wp {
 namespace {
 
+using autodiff::Request;
 using autodiff::Tape;
 
 TensorsFunction many(const TensorFunction& f) {
@@ -30,13 +31,29 @@ struct Recorded {
     values = f(x);
     tape->stop();
   }
-  autodiff::Request request(std::span<const Tensor> seeds, const Place& place, std::string_view function) const {
+  Request request(std::span<const Tensor> seeds, const Place& place, std::string_view function) const {
     return {.targets = values,
             .seeds = seeds,
             .sources = x,
             .zero_unconnected = true,
             .place = place,
             .function = function};
+  }
+  // Cotangents of x, of the values' (undefined: zero).
+  std::vector<Tensor> pulled_back(const std::vector<Tensor>& u, const Place& place) const {
+    if (u.size() != values.size())
+      raise_at<ArgumentError>(place, "WP-ARG-001", "vjp",
+                              say("the pullback takes one cotangent per value; got ", u.size(), " for ",
+                                  plural(static_cast<std::int64_t>(values.size()), "value"), "."));
+    std::vector<Tensor> targets, seeds;
+    for (std::size_t k = 0; k < u.size(); ++k)
+      if (u[k].defined()) {
+        targets.push_back(values[k]);
+        seeds.push_back(u[k]);
+      }
+    Request r = request(seeds, place, "vjp");
+    r.targets = targets;
+    return tape->gradient(r);
   }
 };
 
@@ -111,11 +128,18 @@ JvpResults jvp(const TensorsFunction& f, const std::vector<Tensor>& x, const std
   if (x.size() != v.size())
     raise<ArgumentError>("WP-ARG-001", "jvp",
                          say("one direction per argument; got ", v.size(), " for ", x.size(), "."));
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (v[i].defined() && !(v[i].shape() == x[i].shape()))
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!v[i].defined()) continue;
+    if (!is_floating(x[i].dtype()))
+      raise_at<DtypeError>(where, "WP-DTY-003", "jvp",
+                           say("an argument that has a direction must be floating-point or complex; got ",
+                               x[i].dtype(), " ", x[i].shape(), "."),
+                           "Integers do not vary: convert with astype, or leave the direction out.");
+    if (!(v[i].shape() == x[i].shape()))
       raise<ShapeError>(
           "WP-SHP-001", "jvp",
           say("a direction ", v[i].shape(), " must have the shape of its argument ", x[i].shape(), "."));
+  }
   JvpResults out;
   // Where forward mode must choose vectors that are not determined, or cannot, ways back decide: they see whether the
   // choice matters.
@@ -142,8 +166,7 @@ JvpResult jvp(const TensorFunction& f, const Tensor& x, const Tensor& v, std::so
 VjpResults vjp(const TensorsFunction& f, const std::vector<Tensor>& x, std::source_location where) {
   const auto r = std::make_shared<Recorded>(f, x, true);
   const Place place(where);
-  return {r->values,
-          [r, place](const std::vector<Tensor>& u) { return r->tape->gradient(r->request(u, place, "vjp")); }};
+  return {r->values, [r, place](const std::vector<Tensor>& u) { return r->pulled_back(u, place); }};
 }
 VjpResult vjp(const TensorFunction& f, const Tensor& x, std::source_location where) {
   VjpResults p = vjp(many(f), {x}, where);
@@ -184,6 +207,11 @@ std::vector<Tensor> per_sample_gradients(
   if (data.empty() || data[0].ndim() == 0)
     raise<ShapeError>("WP-SHP-001", "per_sample_gradients", "data needs a first axis, the samples.");
   const std::int64_t samples = data[0].shape(0);
+  for (const Tensor& d : data)
+    if (d.ndim() == 0 || d.shape(0) != samples)
+      raise_at<ShapeError>(
+          where, "WP-SHP-001", "per_sample_gradients",
+          say("all data must have the same first axis, the samples; got ", data[0].shape(), " and ", d.shape(), "."));
   std::vector<Tensors> all(parameters.size());
   for (std::int64_t k = 0; k < samples; ++k) {
     std::vector<Tensor> sample;

@@ -1,11 +1,10 @@
 #include "wellposed/gradcheck.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <ostream>
 
+#include "autodiff/differences.hpp"
 #include "autodiff/forward.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
@@ -16,10 +15,12 @@
 namespace wp {
 namespace {
 
+using autodiff::differences;
+using autodiff::Estimate;
 using autodiff::Function;
 using autodiff::in_places_of;
+using autodiff::Values;
 using autodiff::watch_floating;
-using Values = std::vector<double>;
 
 // Real coordinates of floating-point tensors: element by element, of complex numbers both parts.
 class Coordinates {
@@ -100,57 +101,6 @@ class Coordinates {
 
 constexpr double kFinest = 4096 * 128;  // the smallest step is that part of |x|
 
-struct Estimate {
-  Values value, error, noise, size;  // noise: the part of the error that rounding makes; size: of the results seen
-  std::vector<char> still;           // the result did not move by one bit
-};
-
-// Difference quotients of steps h, h/2, h/4, … extrapolated to h = 0 (C. Ridders, Adv. Eng. Software 4 (1982) 75-76):
-// of each result the extrapolation that moved least, or as little as rounding lets it. `side` 0: central, else
-// one-sided; `size`: the magnitudes of the results.
-Estimate differences(const std::function<Values(double)>& f, const Values& at, const Values& size, double h,
-                     int side) {
-  constexpr std::size_t kRows = 8;
-  const std::size_t n = at.size();
-  Estimate best{Values(n, 0), Values(n, HUGE_VAL), Values(n, HUGE_VAL), Values(n, 0), std::vector<char>(n, 1)};
-  std::vector<Values> above;
-  Values jumps(n, 0);
-  for (std::size_t k = 0; k < kRows; ++k, h /= 2) {
-    std::vector<Values> row(k + 1, Values(n));
-    const Values right = side >= 0 ? f(h) : at, left = side <= 0 ? f(-h) : at;
-    for (std::size_t i = 0; i < n; ++i) {
-      row[0][i] = (right[i] - left[i]) / (side == 0 ? 2 * h : h);
-      best.size[i] = std::fmax(best.size[i], std::fmax(std::fabs(right[i]), std::fabs(left[i])));
-      best.still[i] &= right[i] == at[i] && left[i] == at[i];
-    }
-    // |f(h) + f(−h) − 2 f(0)| that does not shrink with h is a jump: differences then say nothing.
-    for (std::size_t i = 0; i < n && side == 0; ++i) {
-      const double jump = std::fabs(right[i] - at[i] + (left[i] - at[i]));
-      if (k == 0) jumps[i] = jump;
-      if (k + 1 == kRows && jump > 0.5 * jumps[i] && jump > 1e-6 * (std::fabs(right[i]) + std::fabs(at[i])))
-        jumps[i] = HUGE_VAL;
-    }
-    double power = 1;
-    for (std::size_t j = 1; j <= k; ++j) {
-      power *= side == 0 ? 4 : 2;
-      for (std::size_t i = 0; i < n; ++i) {
-        row[j][i] = row[j - 1][i] + (row[j - 1][i] - above[j - 1][i]) / (power - 1);
-        const double noise = 4 * std::numeric_limits<double>::epsilon() * size[i] / h;
-        const double moved = std::max(std::fabs(row[j][i] - row[j - 1][i]), std::fabs(row[j][i] - above[j - 1][i]));
-        const double error = moved + noise;
-        if (error < best.error[i]) {
-          best.error[i] = error;
-          best.noise[i] = noise;
-          best.value[i] = row[j][i];
-        }
-      }
-    }
-    above = std::move(row);
-  }
-  if (std::find(jumps.begin(), jumps.end(), HUGE_VAL) != jumps.end()) best.error.assign(n, HUGE_VAL);
-  return best;
-}
-
 bool all_finite(const Values& v) {
   return std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); });
 }
@@ -178,13 +128,13 @@ class Check {
       for (std::size_t o = 0; o < out_.size(); ++o) {
         if (!std::isfinite(at_[o])) {
           report_.entries += 2;
-          report_.beyond += 2;
+          skip(report_.beyond, 2);
           continue;
         }
         judge(o, c, reverse[o][c], e, scale[o], true);
         // 0 · ∞: forward mode knows of no zero why it is one.
         if (std::isnan(forward[c][o]) && !all_finite(reverse[o]))
-          ++report_.beyond, ++report_.entries;
+          skip(report_.beyond), ++report_.entries;
         else
           judge(o, c, forward[c][o], e, scale[o], false);
       }
@@ -194,10 +144,15 @@ class Check {
     });
     if (report_.wrong.size() > 20) report_.wrong.resize(20);
     report_.unjudged = report_.beyond + report_.steep + report_.unsettled;
+    report_.judged_none = report_.entries == 0 || (open_ > 0 && judged_ == 0);
     return std::move(report_);
   }
 
  private:
+  void skip(std::int64_t& reason, int n = 1) {
+    reason += n;
+    open_ += n;
+  }
   // ∂y_o/∂x by one way back per result.
   std::vector<Values> rows() const {
     autodiff::Tape tape(true);
@@ -284,12 +239,12 @@ class Check {
     // Beyond what the smallest steps resolve, or undefined at what is not finite.
     const double unit = std::fabs(in_.of(x_)[c]);
     if (!std::isfinite(unit) || (!std::isfinite(computed) && (!finite_ || beyond_))) {
-      ++report_.beyond;
+      skip(report_.beyond);
       return;
     }
     if (computed == 0 && e.still[o]) return;  // no derivative is claimed, and none seen
     if (e.size[o] > 0 && std::fabs(computed) * unit > kFinest * 10 * e.size[o]) {
-      ++report_.steep;
+      skip(report_.steep);
       return;
     }
     const double tolerance = options_.atol + options_.rtol * std::max(scale, std::fabs(e.value[o]));
@@ -297,19 +252,22 @@ class Check {
     if (off <= tolerance + 4 * e.error[o]) {  // also when the differences are too coarse to tell
       if (e.error[o] > tolerance) {
         ++report_.unsettled;
+        open_ += computed != 0 || std::fabs(e.value[o]) > 4 * e.error[o];
         return;
       }
+      ++judged_;
       report_.worst = std::max(report_.worst, scale > 0 ? off / scale : 0);
       return;
     }
     if (!(e.error[o] <= tolerance)) {
-      ++report_.unsettled;
+      skip(report_.unsettled);
       return;
     }
     const double right = estimate(c, 1).value[o], left = estimate(c, -1).value[o];
     if (std::fabs(right - left) > 10 * tolerance && computed >= std::min(left, right) - tolerance &&
         computed <= std::max(left, right) + tolerance) {
       ++report_.kinks;
+      ++judged_;
       return;
     }
     ++report_.wrong_count;
@@ -324,6 +282,7 @@ class Check {
   bool beyond_;
   GradcheckOptions options_;
   GradcheckReport report_;
+  std::int64_t judged_ = 0, open_ = 0;  // entries that are not zero
 };
 
 // The gradient of Σ c·f(x), the weights c fixed and different.
@@ -370,8 +329,14 @@ GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vec
                           const std::vector<Tensor>& x, int order, const GradcheckOptions& options) {
   if (order < 1 || order > 2)
     raise<ArgumentError>("WP-ARG-001", "gradcheck", say("order must be 1 or 2; got ", order, "."));
+  if (!x.empty() &&
+      std::none_of(x.begin(), x.end(), [](const Tensor& t) { return t.defined() && is_floating(t.dtype()); }))
+    raise<DtypeError>(
+        "WP-DTY-003", "gradcheck",
+        say("an argument must be floating-point or complex; got ", x[0].dtype(), " ", x[0].shape(), "."),
+        "Integers do not vary: convert with astype.");
   GradcheckReport first = Check(f, x, options, "y").run();
-  if (order == 1 || !first) return first;
+  if (order == 1 || first.wrong_count > 0) return first;
   const Function g = gradient_of(f, f(x));
   GradcheckReport second = Check(g, x, options, "g").run();
   second.entries += first.entries;
@@ -380,6 +345,7 @@ GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vec
   second.steep += first.steep;
   second.unsettled += first.unsettled;
   second.kinks += first.kinks;
+  second.judged_none = second.judged_none || first.judged_none;
   second.worst = std::max(second.worst, first.worst);
   return second;
 }
@@ -390,6 +356,11 @@ GradcheckReport gradcheck(const std::function<Tensor(const Tensor&)>& f, const T
 }
 
 std::string GradcheckReport::to_string() const {
+  if (wrong_count == 0 && judged_none)
+    return entries == 0 ? "gradcheck: there is nothing to compare: x or y has no elements that vary."
+                        : say("gradcheck: nothing was judged: differences cannot tell ", unjudged, " of ", entries,
+                              " derivatives", unjudged < entries ? ", and the others are zero" : "",
+                              ". Use f64, another point, or a larger rtol.");
   if (wrong_count == 0)
     return say("gradcheck: ", entries, " derivatives agree with differences, worst error ", worst,
                unjudged ? say("; ", unjudged, " could not be judged") : std::string(),

@@ -17,10 +17,10 @@ bool zero_unconnected(const GradientOptions& o, std::string_view function) {
 
 autodiff::Request request(std::span<const Tensor> ys, std::span<const Tensor> xs, const GradientOptions& o,
                           std::string_view function, const std::source_location& where) {
-  if (o.output_gradients.size() > ys.size())
-    raise<ArgumentError>("WP-ARG-001", function,
-                         say("one output gradient per target; got ", o.output_gradients.size(), " for ",
-                             plural(static_cast<std::int64_t>(ys.size()), "target"), "."));
+  if (!o.output_gradients.empty() && o.output_gradients.size() != ys.size())
+    raise_at<ArgumentError>(where, "WP-ARG-001", function,
+                            say("one output gradient per target; got ", o.output_gradients.size(), " for ",
+                                plural(static_cast<std::int64_t>(ys.size()), "target"), "."));
   return {.targets = ys,
           .seeds = o.output_gradients,
           .sources = xs,

@@ -34,11 +34,11 @@ constexpr std::string_view kChain = "a second derivative (or a third decompositi
 }  // namespace
 
 // What a rule may ask.
-class RuleCall : public Backward {
+class RuleCall : public OnWay {
  public:
   RuleCall(Reverse& pass, std::size_t step, const Saved& saved, std::span<const Tensor> cotangents,
            std::span<const bool> wanted)
-      : Backward(saved, cotangents, wanted), pass_(pass), step_(step) {
+      : OnWay(saved, cotangents, wanted), pass_(pass), step_(step) {
     chose = pass.chose_;
   }
   std::vector<Tensors> taylor(const Variation& at, const Variation& along, int order) const override {
@@ -138,6 +138,9 @@ void Reverse::seed() {
       if (!g.defined() && is_complex(y.dtype()))
         refuse<DtypeError>("WP-DTY-003", say("the target is ", y.dtype(), ": a gradient needs a real loss."),
                            "Differentiate real(y), imag(y) or abs(y), or give output_gradients.");
+      if (g.defined() && is_complex(g.dtype()) && !is_complex(y.dtype()))
+        refuse<DtypeError>("WP-DTY-003", say("the output gradient is ", g.dtype(), ", its target ", y.dtype(), "."),
+                           "The cotangent of a real target is real.");
       if (!g.defined()) g = ones(y.shape(), {.dtype = y.dtype()});
       if (g.dtype() != y.dtype()) g = astype(g, y.dtype());
     }
@@ -191,6 +194,9 @@ Tensor Reverse::finished(std::int32_t slot, bool keep) {
         if (!(other.shape() == g.shape()))
           refuse<ShapeError>("WP-SHP-001",
                              say("a hook must return a gradient ", g.shape(), "; got ", other.shape(), "."));
+        if (is_complex(other.dtype()) && !is_complex(g.dtype()))
+          refuse<DtypeError>("WP-DTY-003",
+                             say("a hook must return a real gradient ", g.dtype(), "; got ", other.dtype(), "."));
         g = astype(other, g.dtype());
         hooked_.resize(cotangents_.size());
         hooked_[static_cast<std::size_t>(slot)] = 1;
@@ -208,8 +214,9 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
     return in;
   // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
   if (!support_) support_ = std::make_unique<Support>(tape_, end_, targets_);
-  return support_->masked(step, in, [&](const Saved& finite) {
-    const RuleCall again(*this, step, finite, cotangents, wanted);
+  return support_->masked(step, in, [&](const Saved& finite, std::span<const Tensor> rests) {
+    RuleCall again(*this, step, finite, cotangents, wanted);
+    again.rests = rests;
     return s.op->vjp(again);
   });
 }

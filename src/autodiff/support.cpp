@@ -63,11 +63,16 @@ std::vector<Tensor> masks_of_inputs(const Step& s, std::span<const Tensor> of_ou
     if (!wanted[i]) continue;
     all[i] = zeros_for({s.facts[i].shape, DType::boolean});
     bool* const to = reinterpret_cast<bool*>(all[i].node()->data);
-    for (std::uint32_t o = 0; o < s.outputs; ++o) {
+    std::int64_t left = all[i].size();
+    for (std::uint32_t o = 0; o < s.outputs && left > 0; ++o) {
       if (!of_outputs[o].defined()) continue;
       const std::vector<bool> mask = of_outputs[o].to_vector<bool>();
-      for (std::size_t e = 0; e < mask.size(); ++e)
-        if (mask[e]) s.op->flow({c, o, static_cast<std::int64_t>(e), i}, [&](std::int64_t at) { to[at] = true; });
+      for (std::size_t e = 0; e < mask.size() && left > 0; ++e)
+        if (mask[e])
+          s.op->flow({c, o, static_cast<std::int64_t>(e), i}, [&](std::int64_t at) {
+            left -= !to[at];
+            to[at] = true;
+          });
     }
   }
   return all;
@@ -124,7 +129,7 @@ Tensors Support::without_dropped(const Step& s, const Masks& m, Tensors found) {
   return found;
 }
 
-Tensors Support::masked(std::size_t step, const Tensors& found, const std::function<Tensors(const Saved&)>& rule) {
+Tensors Support::masked(std::size_t step, const Tensors& found, const Rule& rule) {
   const Step& s = tape_.steps()[step];
   const Masks m = [&] {
     const Unseen unseen;
@@ -146,7 +151,7 @@ Tensors Support::masked(std::size_t step, const Tensors& found, const std::funct
   Saved finite = s.view();
   finite.in = {kept.data(), s.inputs};
   finite.out = {kept.data() + s.inputs, s.outputs};
-  Tensors in = rule(finite);
+  Tensors in = rule(finite, m.outputs);
   for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i) {
     if (!in[i].defined()) continue;
     const Tensor* mask = nullptr;

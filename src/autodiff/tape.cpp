@@ -1,14 +1,22 @@
 #include "autodiff/tape.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "autodiff/lent.hpp"
 #include "base/busy.hpp"
 #include "base/text.hpp"
 #include "ops/moves.hpp"
 
+namespace wp {
+extern const Op op_stop_gradient;
+}
+
 namespace wp::autodiff {
+
+bool stops_gradients(const Op& op) noexcept {
+  return &op == &op_stop_gradient;
+}
+
 namespace {
 
 bool named(std::uint32_t bits, std::size_t i) noexcept {
@@ -54,6 +62,7 @@ void Tape::reset() {
   stop();
   slots_ = Slots();
   steps_.clear();
+  stopped_.clear();
   hooks_.clear();
   checksums_.clear();
   first_sums_.clear();
@@ -129,6 +138,8 @@ void Tape::record(const Call& c, std::span<const std::int32_t> in) {
   for (std::uint32_t i = 0; i < s.outputs; ++i) {
     const Tensor& t = c.out[i];
     s.slots[s.inputs + i] = slots_.add(t);
+    if (stops_gradients(c.op)) [[unlikely]]
+      stopped_.insert(s.slots[s.inputs + i]);
     if (whole || named(c.op.saves_outputs, i)) keep(s, s.inputs + i, t);
     if (is_borrowed(t)) [[unlikely]]  // a view
       see_borrowed(c, s, s.inputs + i);

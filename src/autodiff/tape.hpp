@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "autodiff/slots.hpp"
 #include "autodiff/step.hpp"
@@ -28,7 +29,10 @@ class Tape : public Follower {
   explicit Tape(bool persistent);
   ~Tape() override;
   void after(Call& c) override;
-  bool follows(const Tensor& t) const noexcept override { return slots_.find(t) >= 0; }
+  bool follows(const Tensor& t) const noexcept override {
+    const std::int32_t slot = slots_.find(t);
+    return slot >= 0 && !stopped_.contains(slot);
+  }
 
   void watch(const Tensor& x);
   // One per source; undefined: the targets do not depend on it.
@@ -80,12 +84,15 @@ class Tape : public Follower {
   const Running* began_in_ = nullptr;  // the rule that runs around this tape, if one does
   Slots slots_;
   Steps steps_;
+  std::unordered_set<std::int32_t> stopped_;  // results of stop_gradient
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // threads that share a context record one after the other
   std::unordered_map<std::int32_t, std::vector<std::function<Tensor(const Tensor&)>>> hooks_;
   std::unordered_map<const Tensor*, std::size_t> checksums_;  // of large borrowed memory, by where the step keeps it
   std::unordered_map<std::int32_t, std::size_t> first_sums_;  // of borrowed variables, when a call first read them
   std::vector<Finding> findings_;
 };
+
+bool stops_gradients(const Op& op) noexcept;
 
 // Watches those of xs that can vary, and gives them.
 std::vector<Tensor> watch_floating(Tape& tape, const std::vector<Tensor>& xs);

@@ -3,14 +3,13 @@
 
 #include <cmath>
 
-#include "wellposed/wellposed.hpp"
+#include "said.hpp"
 
 namespace {
 using namespace wp;
+using said::expect_says;
+using said::values;
 
-std::vector<double> values(const Tensor& t) {
-  return astype(t, f64).to_vector<double>();
-}
 const TensorFunction cube_sum = [](const Tensor& x) { return sum(x * x * x); };
 
 TEST(Functions, ForwardAndReverseAgreeWithTheFormula) {
@@ -21,6 +20,25 @@ TEST(Functions, ForwardAndReverseAgreeWithTheFormula) {
   const VjpResult r = vjp([](const Tensor& t) { return t * t; }, x);
   EXPECT_EQ(values(r.pullback(v)), (std::vector<double>{20, 4}));
   EXPECT_EQ(values(r.pullback(Tensor{1.0, 1.0})), (std::vector<double>{2, 4}));
+}
+TEST(Functions, APullbackTakesOneCotangentPerValueAndAnUndefinedOneIsZero) {
+  const Tensor x{1.0, 2.0}, u{10.0, 1.0};
+  const VjpResults r = vjp(
+      [](const std::vector<Tensor>& t) {
+        return std::vector<Tensor>{t[0] * t[0], t[0] * 3};
+      },
+      {x});
+  EXPECT_EQ(values(r.pullback({Tensor(), u})[0]), (std::vector<double>{30, 3}));
+  EXPECT_EQ(values(r.pullback({Tensor(), Tensor()})[0]), (std::vector<double>{0, 0}));
+  expect_says([&] { (void)r.pullback({u}); }, "got 1 for 2 values");
+  expect_says([&] { (void)r.pullback({u, u, u}); }, "got 3 for 2 values");
+}
+TEST(Functions, AnIntegerHasNoDirection) {
+  const auto f = [](const Tensor& x) { return x * 2.0; };
+  EXPECT_THROW((void)jvp(f, Tensor{1, 2}, Tensor{1.0, 1.0}), DtypeError);
+  const JvpResults p = jvp([](const std::vector<Tensor>& t) { return std::vector<Tensor>{t[0] * t[1]}; },
+                           {Tensor{1.0}, Tensor{3}}, {Tensor{1.0}, Tensor()});
+  EXPECT_EQ(values(p.tangents[0]), (std::vector<double>{3}));
 }
 TEST(Functions, ALinearizedFunctionIsRunOnceAndMapsManyDirections) {
   int runs = 0;
@@ -61,6 +79,12 @@ TEST(Functions, EverySampleHasItsOwnGradient) {
       {data});
   EXPECT_EQ(values(g[0]), (std::vector<double>{4, 0, 0, 24, 10, 10}));
 }
+TEST(Functions, AllDataHaveTheSameSamples) {
+  const auto f = [](const std::vector<Tensor>& p, const std::vector<Tensor>& s) { return sum(p[0] * s[0] * s[1]); };
+  const Tensor w{2.0}, two{1.0, 2.0}, three{1.0, 2.0, 3.0};
+  for (const auto& data : {std::vector<Tensor>{two, three}, {three, two}, {two, Tensor(1.0)}})
+    EXPECT_THROW((void)per_sample_gradients(f, {w}, data), ShapeError);
+}
 TEST(Checkpoint, KeepsLessAndGivesTheSame) {
   const Tensor x{0.5, 1.5};
   const TensorFunction deep = [](const Tensor& t) {
@@ -86,11 +110,64 @@ TEST(Checkpoint, KeepsLessAndGivesTheSame) {
   const Tensor direct = hvp([&](const Tensor& t) { return sum(deep(t)); }, x, Tensor{1.0, 1.0});
   for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(values(h)[i], values(direct)[i], 1e-14);
 }
-TEST(Checkpoint, RefusesAWatchedTensorThatIsNotAnArgument) {
-  const Tensor x{1.0}, w{2.0};
+// Draws 1.0, 2.0, … as a generator does.
+struct Counter {
+  double at = 0;
+  Tensor draw() { return Tensor{at += 1}; }
+};
+TEST(Checkpoint, RefusesAFunctionThatGivesSomethingElseWhenItRunsAgain) {
+  const Tensor x{3.0};
+  const auto slope = [&](const TensorFunction& f) {
+    GradientTape tape;
+    tape.watch(x);
+    return tape.gradient(checkpoint(f, x), x);
+  };
+  random::Generator g(1);
+  Counter counter;
+  expect_says([&] { (void)slope([&](const Tensor& t) { return t * g.normal({1}); }); }, "run again");
+  expect_says([&] { (void)slope([&](const Tensor& t) { return t * counter.draw(); }); }, "WP-GRD-003");
+  const Tensor drawn = slope([](const Tensor& t) { return t * random::Generator(1).normal({1}); });
+  EXPECT_EQ(values(drawn), values(random::Generator(1).normal({1})));
+  // What a mask replaces is not another computation.
+  const Tensor z{0.0, 1.0, 4.0};
+  GradientTape tape;
+  tape.watch(z);
+  const Tensor y = sum(where(greater(z, 0), checkpoint([](const Tensor& t) { return log(t); }, z), 0));
+  EXPECT_EQ(values(tape.gradient(y, z)), (std::vector<double>{0, 1, 0.25}));
+}
+TEST(Checkpoint, AndFunctionsWithRulesRefuseAWatchedTensorThatIsNotAnArgument) {
+  const Tensor x{4.0}, w{2.0};
   GradientTape tape;
   tape.watch({x, w});
-  EXPECT_THROW((void)checkpoint([&](const Tensor& t) { return t * w; }, x), ArgumentError);
+  const auto times = [](const Tensor& by) { return [by](const Tensor& t) { return t * by; }; };
+  const auto with_rule = [&](const Tensor& by) {
+    return custom_gradient(
+        [by](const Tensor& t) {
+          return VjpResult{t * by, [by](const Tensor& u) { return u * by; }};
+        },
+        x);
+  };
+  const auto op = [](const Tensor& by) {
+    return custom_op({.name = "times",
+                      .forward = [by](const std::vector<Tensor>& t) { return std::vector<Tensor>{t[0] * by}; },
+                      .vjp = [by](const auto&, const auto&,
+                                  const std::vector<Tensor>& u) { return std::vector<Tensor>{u[0] * by}; }});
+  };
+  const auto root = [&](const Tensor& by) {
+    return implicit_root([by](const Tensor& at, const std::vector<Tensor>& p) { return at * at - p[0] * by; },
+                         [by](const std::vector<Tensor>& p) { return sqrt(p[0] * stop_gradient(by)); }, {x});
+  };
+  const std::string lost = "not among its arguments";
+  expect_says([&] { (void)checkpoint(times(w), x); }, lost);
+  expect_says([&] { (void)with_rule(w); }, lost);
+  expect_says([&] { (void)op(w)({x}); }, lost);
+  expect_says([&] { (void)root(w); }, lost);
+  expect_says([&] { (void)checkpoint([&](const Tensor& t) { return op(w)({t})[0]; }, x); }, lost);
+  // As a constant, in a comparison, or as an argument.
+  const Tensor c = stop_gradient(w);
+  EXPECT_EQ(values(with_rule(c) + op(c)({x})[0] + root(c)), (std::vector<double>{16 + std::sqrt(8.0)}));
+  EXPECT_EQ(values(checkpoint([&](const Tensor& t) { return where(greater(w, 0), t * stop_gradient(w), 0); }, x)),
+            (std::vector<double>{8}));
 }
 TEST(CustomGradient, TakesTheCallersDerivative) {
   const Tensor x{2.0};
@@ -103,6 +180,49 @@ TEST(CustomGradient, TakesTheCallersDerivative) {
       x);
   EXPECT_EQ(values(y), (std::vector<double>{4}));
   EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{100}));
+}
+// The product of two, whose rule gives `found(a, b, u)`.
+std::vector<Tensor> product_gradient(
+    const std::function<std::vector<Tensor>(const Tensor& a, const Tensor& b, const Tensor& u)>& found, bool op) {
+  const Tensor a{2.0}, b{5.0};
+  GradientTape tape;
+  tape.watch({a, b});
+  const auto product = [](const std::vector<Tensor>& t) { return std::vector<Tensor>{t[0] * t[1]}; };
+  const Tensor y = op ? custom_op({.name = "product",
+                                   .forward = product,
+                                   .vjp = [&](const auto& in, const auto&,
+                                              const auto& u) { return found(in[0], in[1], u[0]); }})({a, b})[0]
+                      : custom_gradient(
+                            [&](const std::vector<Tensor>& t) {
+                              return VjpResults{product(t), [=](const auto& u) { return found(t[0], t[1], u[0]); }};
+                            },
+                            {a, b})[0];
+  return tape.gradient(std::vector<Tensor>{y}, {a, b});
+}
+TEST(CustomGradient, ARuleGivesOneCotangentForEachInput) {
+  for (const bool op : {false, true}) {
+    const std::string name = op ? "product" : "custom_gradient";
+    for (const std::size_t n : {0U, 1U, 3U})
+      expect_says(
+          [&] {
+            (void)product_gradient(
+                [n](const auto&, const auto& b, const auto& u) { return std::vector<Tensor>(n, u * b); }, op);
+          },
+          name + " gives " + std::to_string(n) + (n == 1 ? " derivative" : " derivatives") + " for 2 inputs");
+    const std::vector<Tensor> second = product_gradient(
+        [](const auto& a, const auto&, const auto& u) {
+          return std::vector<Tensor>{{}, u * a};
+        },
+        op);
+    EXPECT_FALSE(second[0].defined());
+    EXPECT_EQ(values(second[1]), (std::vector<double>{2}));
+  }
+  const TensorsFunction none =
+      custom_op({.name = "still",
+                 .forward = [](const auto& t) { return t; },
+                 .jvp = [](const auto&, const auto&, const auto&) { return std::vector<Tensor>{}; }});
+  expect_says([&] { (void)jvp([&](const Tensor& t) { return none({t})[0]; }, Tensor{1.0}, Tensor{1.0}); },
+              "still gives 0 derivatives for 1 result");
 }
 TEST(CustomOp, RunsThroughDispatchWithChecksAndDerivatives) {
   const TensorsFunction half = custom_op(

@@ -2,6 +2,7 @@
 // and hold where values repeat or a method stood in for another.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "ops/moves.hpp"
@@ -39,16 +40,17 @@ struct Homogeneous {
   double degree;  // f(2ˢ A) = 2^(s·degree) f(A)
   Function f;
 };
+const Tensor kMatrix{{4.0, 1.0, -2.0}, {0.5, 3.0, 1.0}, {1.5, -1.0, 5.0}};
 std::vector<Homogeneous> functions() {
-  const Tensor b{1.0, -2.0, 0.5};
+  const auto b = [](const Tensor& a) { return astype(Tensor{1.0, -2.0, 0.5}, a.dtype()); };
   const auto norm = [](Setting ord) { return [ord](const Tensor& a) { return la::matrix_norm(a, {.ord = ord}); }; };
   const auto spd = [](const Tensor& a) { return matmul(a, matrix_transpose(a)); };
   return {
       {"inv", -1, [](const Tensor& a) { return la::inv(a); }},
-      {"solve", -1, [b](const Tensor& a) { return la::solve(a, b); }},
-      {"lstsq", -1, [b](const Tensor& a) { return la::lstsq(a, b); }},
+      {"solve", -1, [b](const Tensor& a) { return la::solve(a, b(a)); }},
+      {"lstsq", -1, [b](const Tensor& a) { return la::lstsq(a, b(a)); }},
       {"pinv", -1, [](const Tensor& a) { return la::pinv(a); }},
-      {"solve_triangular", -1, [b](const Tensor& a) { return la::solve_triangular(a, b); }},
+      {"solve_triangular", -1, [b](const Tensor& a) { return la::solve_triangular(a, b(a)); }},
       {"slogdet", 0, [](const Tensor& a) { return la::slogdet(a).logabsdet; }},
       {"fro", 1, norm("fro")},
       {"nuc", 1, norm("nuc")},
@@ -68,15 +70,47 @@ std::vector<Homogeneous> functions() {
       {"cholesky", 1, [spd](const Tensor& a) { return la::cholesky(spd(a)); }},
   };
 }
-const Tensor kMatrix{{4.0, 1.0, -2.0}, {0.5, 3.0, 1.0}, {1.5, -1.0, 5.0}};
+
+// Those whose last digits differ with the layout or the stack.
+std::vector<Homogeneous> all_functions() {
+  const auto b = [](const Tensor& a) { return astype(Tensor{1.0, -2.0, 0.5}, a.dtype()); };
+  const auto symmetric = [](const Tensor& a) { return a + matrix_transpose(a); };
+  const auto like = [](const Tensor& a, const Tensor& x) { return astype(x, a.dtype()); };
+  const std::vector<Homogeneous> more = {
+      {"cho_solve", -2, [b](const Tensor& a) { return la::cho_solve(a, b(a)); }},
+      {"cho_solve upper", -2, [b](const Tensor& a) { return la::cho_solve(a, b(a), {.upper = true}); }},
+      {"qr Q", 0, [](const Tensor& a) { return la::qr(a).Q; }},
+      {"qr R", 1, [](const Tensor& a) { return la::qr(a).R; }},
+      {"qr_pivoted", 1, [](const Tensor& a) { return la::qr_pivoted(a).R; }},
+      {"ldl", 0, [symmetric](const Tensor& a) { return la::ldl(symmetric(a)).L; }},
+      {"svdvals", 1, [](const Tensor& a) { return la::svdvals(a); }},
+      {"eigvalsh", 1, [symmetric](const Tensor& a) { return la::eigvalsh(symmetric(a)); }},
+      {"eigh_generalized", 1,
+       [symmetric, like](const Tensor& a) {
+         return la::eigh_generalized(symmetric(a), like(a, matmul(kMatrix, matrix_transpose(kMatrix)))).eigenvalues;
+       }},
+      {"schur", 1, [symmetric](const Tensor& a) { return la::schur(symmetric(a)).T; }},
+      {"sqrtm", 0.5, [](const Tensor& a) { return la::sqrtm(a); }},
+      {"solve_sylvester", -1, [like](const Tensor& a) { return la::solve_sylvester(a, a, like(a, kMatrix)); }},
+      {"nearest_spd", 1, [symmetric](const Tensor& a) { return la::nearest_spd(symmetric(a)); }},
+  };
+  std::vector<Homogeneous> all = functions();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
 
 TEST(LinalgGradient, ScalesExactlyWithTheMatrix) {
-  for (const Homogeneous& h : functions()) {
-    const Tensor plain = gradient_of(h.f, kMatrix);
-    for (const int s : {-300, 300}) {
-      const Tensor scaled = gradient_of(h.f, kMatrix * std::ldexp(1.0, s));
-      const Tensor want = plain * std::ldexp(1.0, static_cast<int>((h.degree - 1) * s));
-      EXPECT_TRUE(table::same_bits(scaled, want)) << h.name << " " << s << "\n" << scaled << "\n" << want;
+  for (const DType dtype : {f32, f64}) {
+    const Tensor a = astype(kMatrix, dtype);
+    for (const Homogeneous& h : all_functions()) {
+      const Tensor plain = gradient_of(h.f, a);
+      for (const int s : dtype == f32 ? std::array{-30, 30} : std::array{-300, 300}) {
+        const Tensor scaled = gradient_of(h.f, a * std::ldexp(1.0, s));
+        const Tensor want = plain * std::ldexp(1.0, static_cast<int>((h.degree - 1) * s));
+        EXPECT_TRUE(table::same_bits(scaled, want)) << h.name << " " << name(dtype) << " " << s << "\n"
+                                                    << scaled << "\n"
+                                                    << want;
+      }
     }
   }
 }

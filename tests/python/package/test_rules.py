@@ -1,0 +1,121 @@
+"""What rules, pullbacks and directions are given and give back: one for each tensor, in its place; None for none."""
+import pytest
+
+import wellposed as wp
+
+X, Y = wp.asarray([1.0, 2.0]), wp.asarray([5.0, 7.0])
+
+
+def by_custom_gradient(give):
+    return wp.custom_gradient(lambda a, b: (a * b, lambda g: give(a, b, g)))
+
+
+def by_custom_op(give):
+    return wp.custom_op("product", lambda a, b: a * b, vjp=lambda x, y, g: give(*x, g[0]))
+
+
+def gradients(product):
+    with wp.GradientTape() as tape:
+        tape.watch([X, Y])
+        z = product(X, Y)
+    return tape.gradient(z, [X, Y])
+
+
+@pytest.mark.parametrize("made", (by_custom_gradient, by_custom_op))
+def test_none_keeps_its_place_among_the_cotangents(made):
+    first, second = gradients(made(lambda a, b, g: (None, g * a)))
+    assert first is None and second.tolist() == [1.0, 2.0]
+    first, second = gradients(made(lambda a, b, g: [g * b, None]))
+    assert first.tolist() == [5.0, 7.0] and second is None
+
+
+@pytest.mark.parametrize("given", ([], None, [X], [X, X, X]))
+@pytest.mark.parametrize("made, name", ((by_custom_gradient, "custom_gradient"), (by_custom_op, "product")))
+def test_a_rule_that_gives_too_few_or_too_many_is_named_with_both_counts(made, name, given):
+    with pytest.raises(wp.GradientError, match=rf"{name} gives {len(given or [])} derivatives? for 2 inputs"):
+        gradients(made(lambda a, b, g: given))
+
+
+def test_a_rule_of_a_structure_gives_the_same_structure():
+    @wp.custom_gradient
+    def product(p):
+        return p["a"] * p["b"], lambda g: {"b": g * p["a"], "a": None}
+    p = {"a": X, "b": Y}
+    with wp.GradientTape() as tape:
+        tape.watch(p)
+        z = product(p)
+    g = tape.gradient(z, p)
+    assert g["a"] is None and g["b"].tolist() == [1.0, 2.0]
+
+
+def test_a_pullback_takes_one_cotangent_per_value_and_none_means_zero():
+    for names in (None, ("a", "b")):
+        _, pullback = wp.vjp(lambda t: dict(zip(names, (t * t, t * 3.0))) if names else (t * t, t * 3.0), X)
+        given = {"b": Y, "a": None} if names else (None, Y)
+        assert pullback(given).tolist() == [15.0, 21.0]
+        assert pullback(None).tolist() == [0.0, 0.0]
+    for wrong in ((Y,), (Y, Y, Y)):
+        _, pullback = wp.vjp(lambda t: (t * t, t * 3.0), X)
+        with pytest.raises(wp.ArgumentError, match=f"got {len(wrong)} for 2 values"):
+            pullback(wrong)
+
+
+def test_directions_belong_to_arguments_by_key():
+    x = {"a": X, "b": Y}
+    f = lambda p: p["a"] * p["b"]  # noqa: E731
+    assert wp.jvp(f, x, {"b": X, "a": wp.zeros(2)})[1].tolist() == [1.0, 4.0]
+    assert wp.jvp(f, x, {"b": X, "a": None})[1].tolist() == [1.0, 4.0]
+    with pytest.raises(wp.ArgumentError, match="keys"):
+        wp.jvp(f, x, {"b": X, "c": Y})
+    with pytest.raises(wp.ArgumentError, match="got 1 for 2"):
+        wp.jvp(lambda a, b: a * b, (X, Y), (X,))
+
+
+def test_a_checkpoint_refuses_to_run_again_with_other_draws_or_captures():
+    generator, factor = wp.random.Generator(0), [2.0]
+
+    def slope(f, between=lambda: None):
+        with wp.GradientTape() as tape:
+            tape.watch(X)
+            y = wp.checkpoint(f, X)
+        between()
+        return tape.gradient(y, X).tolist()
+    with pytest.raises(wp.GradientError, match="run again"):
+        slope(lambda q: q * generator.normal((2,)))
+    with pytest.raises(wp.GradientError, match="run again"):
+        slope(lambda q: wp.where(generator.bernoulli((2,), 0.5), q, 0.0), lambda: generator.bernoulli((1,), 0.5))
+    with pytest.raises(wp.GradientError, match="run again"):
+        slope(lambda q: q * factor[0], lambda: factor.append(factor.pop() + 1.0))
+    drawn = wp.random.Generator(0).normal((2,)).tolist()
+    assert slope(lambda q: q * wp.random.Generator(0).normal((2,))) == drawn
+
+
+def test_functions_with_rules_refuse_a_watched_tensor_that_they_captured():
+    c = wp.asarray([2.0, 2.0])
+    made = {
+        "checkpoint": lambda k: wp.checkpoint(lambda q: q * k, X),
+        "custom_gradient": lambda k: wp.custom_gradient(lambda q: (q * k, lambda g: g * k))(X),
+        "custom_op": lambda k: wp.custom_op("times", lambda q: q * k, vjp=lambda x, y, g: [g[0] * k])(X),
+        "implicit_root": lambda k: wp.implicit_root(lambda x, p: x * x - p * k, lambda p: wp.sqrt(p * wp.stop_gradient(k)), X),
+    }
+    for name, f in made.items():
+        with wp.GradientTape() as tape:
+            tape.watch([X, c])
+            with pytest.raises(wp.ArgumentError, match="not among its arguments"):
+                f(c)
+            assert tape.gradient(f(wp.stop_gradient(c)), X) is not None, name
+
+
+def test_gradcheck_is_not_true_where_it_judged_nothing():
+    steeper = wp.custom_gradient(lambda x: (x * x, lambda g: g * x * 2.02))
+    x = wp.asarray([1.0, 2.0], dtype=wp.float32)
+    report = wp.gradcheck(steeper, x)
+    assert not report and not report.wrong_count and "nothing was judged" in repr(report)
+    assert not wp.gradcheck(lambda t: t * t, wp.zeros(0))
+    with pytest.raises(wp.DtypeError, match="gradcheck"):
+        wp.gradcheck(lambda t: t * 2.0, wp.asarray([1, 2]))
+
+
+def test_all_data_of_per_sample_gradients_has_the_same_samples():
+    with pytest.raises(wp.ShapeError, match="samples"):
+        wp.per_sample_gradients(lambda w, d: wp.sum(w * d["a"] * d["b"]), X, {"a": wp.ones(2), "b": wp.ones(3)})
