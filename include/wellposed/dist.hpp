@@ -175,6 +175,7 @@ struct EighResult {
 struct SvdOptions {
   bool full_matrices = false;  // square U and Vh
   std::string_view if_ill = "raise", accuracy = "normal";
+  std::optional<std::vector<std::string>> names = std::nullopt;  // labels of the columns
 };
 Matrix cholesky(const Matrix& a, const CholeskyOptions& options = {}, Where where = Where::current());
 LuResult lu(const Matrix& a, const LuOptions& options = {}, Where where = Where::current());

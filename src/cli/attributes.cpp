@@ -15,7 +15,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && *end == '\0';
 }
 
-// What is wrong with a value, with those that are taken; empty: nothing.
+// What is wrong with a value, with those that are taken, to stand behind the option's name; empty: nothing.
 std::string objection(const AttrSpec& spec, const std::string& text) {
   const bool number = spec.type == AttrType::real || spec.type == AttrType::setting;
   if (number && is_number(text)) return {};
@@ -23,7 +23,7 @@ std::string objection(const AttrSpec& spec, const std::string& text) {
   if (!number && spec.choices.empty()) return {};
   std::string taken;
   for (const std::string_view choice : spec.choices) taken += say(taken.empty() ? "" : ", ", choice);
-  return say(option_name(spec.name), " takes ", number ? "a number" : "", number && !taken.empty() ? " or " : "",
+  return say("takes ", number ? "a number" : "", number && !taken.empty() ? " or " : "",
              taken.empty() ? "" : "one of ", taken, "; got \"", text, "\".");
 }
 

@@ -17,7 +17,7 @@ extern const Op op_linalg_solve;
 
 namespace wp::dist {
 
-void need_no_out(const Tensor* out) {
+void need_no_out(const void* out) {
   if (out) refuse<ArgumentError>("WP-ARG-001", "out is not taken: a distributed answer has memory of its own.");
 }
 
@@ -60,13 +60,56 @@ InvOptions as_inv_options(const SolveOptions& o) {
   return same_options<InvOptions>(o);
 }
 
+namespace {
+
+using Option = std::pair<std::string_view, std::string>;
+// All but if_ill and names.
+std::vector<Option> shown(const SolveOptions& o) {
+  return {{"ridge", !o.ridge               ? ""
+                    : o.ridge->is_number() ? say(o.ridge->number())
+                                           : say(o.ridge->rule())},
+          {"noise", say(o.noise)},
+          {"shift", say(o.shift)},
+          {"assume", say(o.assume)},
+          {"refine", o.refine ? say(*o.refine) : ""},
+          {"certify", say(o.certify)},
+          {"min_digits", o.min_digits ? say(*o.min_digits) : ""},
+          {"accuracy", say(o.accuracy)},
+          {"method", say(o.method)}};
+}
+
+}  // namespace
+
 std::string options_text(const SolveOptions& o) {
-  std::string out = say("if_ill ", o.if_ill, ", shift ", o.shift, ", noise ", o.noise, ", assume ", o.assume,
-                        ", certify ", o.certify, ", accuracy ", o.accuracy, ", method ", o.method);
-  if (o.ridge) out += o.ridge->is_number() ? say(", ridge ", o.ridge->number()) : say(", ridge ", o.ridge->rule());
-  if (o.refine) out += say(", refine ", *o.refine);
-  if (o.min_digits) out += say(", min_digits ", *o.min_digits);
+  std::string out = say("if_ill ", o.if_ill);
+  for (const auto& [name, value] : shown(o))
+    if (!value.empty()) out += say(", ", name, ' ', value);
+  return out + names_text(o.names);
+}
+
+std::vector<std::string> told_options(const SolveOptions& o) {
+  std::vector<std::string> out;
+  const std::vector<Option> given = shown(o), usual = shown({});
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i] != usual[i]) out.emplace_back(given[i].first);
   return out;
+}
+
+std::vector<std::string> labels_of(const Names& names, const Matrix& a) {
+  if (!names || names->empty()) return {};
+  const auto labels = static_cast<std::int64_t>(names->size());
+  if (labels != a.columns())
+    refuse<ArgumentError>("WP-ARG-001", say("names must have one label per column; got ", plural(labels, "label"),
+                                            " for ", plural(a.columns(), "column"), "."));
+  return *names;
+}
+
+std::string names_text(const Names& names) {
+  if (!names || names->empty()) return {};
+  std::string all;
+  for (const std::string& name : *names) all += name + '\0';
+  return say(", ", plural(static_cast<std::int64_t>(names->size()), "name"), " from ", names->front(), " to ",
+             names->back(), " (hash ", hash_of(all), ")");
 }
 
 Policy policy_of(std::string_view if_ill) {

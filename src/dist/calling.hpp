@@ -1,6 +1,7 @@
 // What the public functions share: options as those of linalg, diagnoses that are the same on every rank, and tapes.
 #pragma once
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,15 @@ Options system_options(const SolveOptions& o);
 SolveOptions as_solve_options(const InvOptions& o);
 InvOptions as_inv_options(const SolveOptions& o);
 std::string options_text(const SolveOptions& o);
+// Options that differ from what they are by default, but for if_ill and names: "certify".
+std::vector<std::string> told_options(const SolveOptions& o);
+// Labels of columns: none, or one for each. What the ranks compare of them.
+using Names = std::optional<std::vector<std::string>>;
+std::vector<std::string> labels_of(const Names& names, const Matrix& a);
+std::string names_text(const Names& names);
 // raise, warn, nan or ignore.
 Policy policy_of(std::string_view if_ill);
-void need_no_out(const Tensor* out);
+void need_no_out(const void* out);
 
 // A diagnosis of one matrix.
 std::shared_ptr<linalg::Diagnosis::State> new_state(std::string_view op, const Verdict& v);

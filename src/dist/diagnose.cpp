@@ -14,10 +14,17 @@ namespace wp::dist {
 
 Diagnosed<Tensor> diagnose(const Matrix& a, const InvOptions& options, Where where) {
   const Stage stage("dist.diagnose", where);
-  meet(say("dist.diagnose ", facts(a)));
+  const SolveOptions given = as_solve_options(options);
+  meet(say("dist.diagnose ", facts(a), ", ", options_text(given)));
   need_defined(a, "A");
+  need_no_out(options.out);
+  const bool square = a.rows() == a.columns();
+  if (const std::vector<std::string> told = told_options(given); !square && !told.empty())
+    refuse<ArgumentError>("WP-ARG-001",
+                          say(told[0], " is for square matrices; got [", a.rows(), ", ", a.columns(), "]."));
   const linalg::Diagnosis d =
-      a.rows() == a.columns() ? diagnosed::inv(a, options, where).diagnosis : diagnosed::pinv(a, {}, where).diagnosis;
+      square ? diagnosed::inv(a, options, where).diagnosis
+             : diagnosed::pinv(a, {.if_ill = options.if_ill, .names = options.names}, where).diagnosis;
   const Verdict v = std::as_const(*d.state()).verdicts[0];
   Tensor sigma;
   if (v.status == Status::nonfinite_input) return {sigma, d};
@@ -32,6 +39,7 @@ Diagnosed<Tensor> diagnose(const Matrix& a, const InvOptions& options, Where whe
     m.null_vector = known.null_vector;
     m.dependent = known.dependent;
     m.dependent_columns = known.dependent_columns;
+    m.rank_threshold = s.empty() ? 0 : most * s.front();
     m.rank = s.empty() ? 0 : std::count_if(s.begin(), s.end(), [&](double e) { return e > most * s.front(); });
     const auto all = static_cast<std::int64_t>(s.size());
     if (m.exactly_singular && m.rank == all) m.rank = all - 1;

@@ -42,9 +42,16 @@ std::shared_ptr<linalg::Diagnosis::State> nonfinite_state(std::string_view op, M
   return state;
 }
 
+// Up to which row, or column, it is, as linalg::cholesky says it.
+std::string not_definite(std::int64_t row, const std::vector<std::string>& names) {
+  const auto k = static_cast<std::size_t>(row);
+  return say("is not positive definite: elimination leaves no positive number in row ", row,
+             k < names.size() ? " (" + names[k] + ")" : "", ".");
+}
+
 // Positive definite, and by how much: the least of what elimination left of the diagonal.
 template <class T>
-Verdict cholesky_in_place(const Matrix& a) {
+Verdict cholesky_in_place(const Matrix& a, const std::vector<std::string>& names) {
   Verdict v;
   v.structure = Structure::symmetric;
   v.method = Method::cholesky;
@@ -59,7 +66,7 @@ Verdict cholesky_in_place(const Matrix& a) {
   const int info = scalapack::potrf<T>(local<T>(a));
   if (info != 0) {
     v.status = Status::not_spd;
-    v.reason = say("is not positive definite: the leading ", info, " × ", info, " part is not.");
+    v.reason = not_definite(info - 1, names);
     return v;
   }
   diagonal(left);
@@ -81,21 +88,21 @@ struct Lower {
   std::string nonfinite;
   bool doubtful = false;  // positive by rounding only, or not at all
 };
-Lower lower_of(const Matrix& a, const Uplo& uplo) {
+Lower lower_of(const Matrix& a, const Uplo& uplo, const std::vector<std::string>& names) {
   const DType work = linalg::working_dtype(a.dtype(), a.rows());
   const Matrix wide = converted(a, work);
   Lower out;
   if (!uplo || *uplo == "lower") out.part.matrix = lower_triangle(wide, !uplo);
   if (!out.part.matrix.defined()) {
     out.part = hermitian_part(wide, uplo);
-    out.nonfinite = nonfinite_element(out.part.matrix, "A");
+    out.nonfinite = nonfinite_element(out.part.matrix, "A", names);
     linalg::with_float(work, [&]<class T>(T) { keep_triangle<T>(out.part.matrix, false); });
   }
   out.verdict.method = Method::cholesky;
   out.verdict.status = Status::nonfinite_input;
   if (!out.nonfinite.empty()) return out;
   linalg::with_float(work, [&]<class T>(T) {
-    out.verdict = cholesky_in_place<T>(out.part.matrix);
+    out.verdict = cholesky_in_place<T>(out.part.matrix, names);
     out.doubtful = out.verdict.status != Status::ok || linalg::in_doubt<T>(2 * a.rows(), out.verdict.rcond);
   });
   return out;
@@ -138,24 +145,26 @@ struct Choleskied {
   double asymmetry = 0;
 };
 Choleskied choleskied(const Matrix& a, const CholeskyOptions& o, Where where) {
-  meet(say("dist.cholesky ", facts(a), ", upper ", o.upper, ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or("")));
+  meet(say("dist.cholesky ", facts(a), ", upper ", o.upper, ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or(""),
+           names_text(o.names)));
   need_defined(a, "A");
   need_square(a);
   policy_of(o.if_ill);
   need_no_out(o.out);
   const Place place(where);
   const Uplo uplo = copied(o.uplo);
+  const std::vector<std::string> names = labels_of(o.names, a);
   auto asymmetry = std::make_shared<double>(0);
   auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   const auto lower = [=](const Many& in) {
-    Lower l = lower_of(in[0], uplo);
+    Lower l = lower_of(in[0], uplo, names);
     *asymmetry = l.part.asymmetry;
     if (!l.nonfinite.empty()) {
       *state = nonfinite_state("cholesky", Method::cholesky, l.nonfinite);
     } else if (l.doubtful && l.verdict.status == Status::ok && fits_one_place(in[0])) {
       const Tensor whole = brought_together(in[0]);
       const Found one = in_one_place([&] {
-        const auto found = linalg::diagnosed::cholesky(whole, {.uplo = viewed(uplo)});
+        const auto found = linalg::diagnosed::cholesky(whole, {.uplo = viewed(uplo), .names = names});
         return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
       });
       *state = new_state("cholesky", one.verdict);
@@ -178,19 +187,20 @@ struct Logdetted {
   double asymmetry = 0;
 };
 Logdetted logdetted(const Matrix& a, const LogdetOptions& o, Where where) {
-  meet(say("dist.logdet ", facts(a), ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or("")));
+  meet(say("dist.logdet ", facts(a), ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or(""), names_text(o.names)));
   need_defined(a, "A");
   need_square(a);
   policy_of(o.if_ill);
   const Place place(where);
   const Uplo uplo = copied(o.uplo);
+  const std::vector<std::string> names = labels_of(o.names, a);
   auto asymmetry = std::make_shared<double>(0);
   auto factor = std::make_shared<Matrix>();  // where there is one to be trusted
   auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   const Tensor y = taped_number(
       "dist.logdet", {a},
       [=](const Many& in) {
-        const Lower l = lower_of(in[0], uplo);
+        const Lower l = lower_of(in[0], uplo, names);
         *asymmetry = l.part.asymmetry;
         double sum = std::numeric_limits<double>::quiet_NaN();
         if (!l.nonfinite.empty()) {
@@ -198,7 +208,7 @@ Logdetted logdetted(const Matrix& a, const LogdetOptions& o, Where where) {
         } else if (l.doubtful && fits_one_place(in[0])) {
           const Tensor whole = brought_together(in[0]);
           const Found one = in_one_place([&] {
-            const auto found = linalg::diagnosed::logdet(whole, {.uplo = viewed(uplo)});
+            const auto found = linalg::diagnosed::logdet(whole, {.uplo = viewed(uplo), .names = names});
             return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
           });
           *state = new_state("logdet", one.verdict);
@@ -250,6 +260,7 @@ Diagnosed<LuResult> lu(const Matrix& a, const LuOptions& o, Where where) {
   meet(say("dist.lu ", facts(a), ", if_ill ", o.if_ill));
   need_defined(a, "A");
   policy_of(o.if_ill);
+  need_no_out(o.out);
   LuResult out;
   const std::int64_t m = a.rows(), n = a.columns(), k = std::min(m, n);
   const std::string bad = nonfinite_element(a, "A");
@@ -293,6 +304,7 @@ Diagnosed<QrResult> qr(const Matrix& a, const QrOptions& o, Where where) {
   meet(say("dist.qr ", facts(a), ", mode ", o.mode, ", if_ill ", o.if_ill));
   need_defined(a, "A");
   policy_of(o.if_ill);
+  need_no_out(o.out);
   if (o.mode != "reduced" && o.mode != "complete")
     refuse<ArgumentError>("WP-ARG-001",
                           say("attribute mode must be one of 'reduced', 'complete'; got '", o.mode, "'."));

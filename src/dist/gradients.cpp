@@ -104,7 +104,7 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
   const std::int64_t first = std::min(members, each * rank()), count = std::min(members, first + each) - first;
   Diagnosed<Tensor> own;
   together([&] {
-    if (count == 0) return;
+    if (count == 0 && members > 0) return;
     const Tensor share = stack.at({slice(first, first + count)});
     own = f(share);
     if (own.value.ndim() == 0 || own.value.shape()[0] != count ||
@@ -114,12 +114,12 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
                              own.value.shape(), " and ", plural(own.diagnosis.size(), "diagnosis entry"), "."));
     own.value = contiguous(own.value);
   });
+  if (members == 0) return own;
   // Shape and dtype of a member's result, from rank 0, which always has one.
   std::string form = count > 0 ? say(static_cast<int>(own.value.dtype())) : std::string();
   for (std::size_t k = 1; count > 0 && k < own.value.shape().size(); ++k) form += say(' ', own.value.shape()[k]);
   form = broadcast_text(form);
   Diagnosed<Tensor> out;
-  if (members == 0) return out;
   Dims shape{members};
   const char* at = form.c_str();
   char* end = nullptr;

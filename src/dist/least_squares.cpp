@@ -160,7 +160,7 @@ void by_values(const Matrix& given, const Matrix& a, const Matrix& b, const Sett
   }
   const double least = o.cutoff(svd.largest());
   v.kept = svd.rank(least);
-  keep_spectrum<T>(state, given, svd, v.kept, {});
+  keep_spectrum<T>(state, given, svd, v.kept);
   x = svd.apply(linalg::truncated(sigma, least), &b);
   v.rcond = v.kept > 0 ? sigma[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
   // Wedin 1973: κ for what the solution has of b, κ² for what is left of it.
@@ -172,9 +172,21 @@ void by_values(const Matrix& given, const Matrix& a, const Matrix& b, const Sett
   v.forward_error = std::min(1.0, 2 * u / v.rcond * (1 + ratio / v.rcond));
 }
 
+// By linalg itself.
+Verdict certified(const Matrix& a, const Matrix& b, const LstsqOptions& o, Matrix& x) {
+  const Tensor left = brought_together(a), right = brought_together(b);
+  const Found found = in_one_place([&] {
+    const auto one = linalg::diagnosed::lstsq(left, right, o);
+    return std::pair{std::vector<Tensor>{one.value}, one.diagnosis};
+  });
+  x = spread(found.values[0], a.layout(), b.is_vector());
+  return found.verdict;
+}
+
 Diagnosed<Matrix> minimised(const Matrix& a, const Matrix& b, const LstsqOptions& o, bool told, Where where) {
   const Stage stage("dist.lstsq", where);
-  const SolveOptions as_solve{.ridge = o.ridge, .noise = o.noise};
+  const SolveOptions as_solve{
+      .if_ill = o.if_ill, .ridge = o.ridge, .noise = o.noise, .certify = o.certify, .names = o.names};
   meet(say("dist.lstsq A ", facts(a), ", b ", facts(b), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", ",
            options_text(as_solve)));
   need_defined(a, "A");
@@ -184,15 +196,19 @@ Diagnosed<Matrix> minimised(const Matrix& a, const Matrix& b, const LstsqOptions
     refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", a.rows(), ", ", a.columns(),
                                          "], b [", b.rows(), ", ", b.columns(), "]."));
   need_same_layout(a, b);
+  policy_of(o.if_ill);
+  if (o.certify) need_one_place(a, "certify", "The diagnosis of the plain call has an estimate of the error.");
   // What counts as zero is decided by the dtype that was given, also where more digits are computed.
   const Settings settings{linalg::cutoff_of(o.rtol, o.atol, a.dtype(), std::max(a.rows(), a.columns())),
-                          system_options(as_solve).ridge};
+                          system_options({.ridge = o.ridge, .noise = o.noise}).ridge};
   const bool ridge = settings.ridge.rule != linalg::RidgeRule::none;
   Verdict v;
   Matrix x;
   auto state = new_state("lstsq", v);
+  state->names = labels_of(o.names, a);
+  state->cutoff = {settings.cutoff.rtol, settings.cutoff.atol};
   if (told && fits_one_place(a)) state->matrix = brought_together(a);
-  std::string bad = nonfinite_element(a, "A");
+  std::string bad = nonfinite_element(a, "A", state->names);
   if (bad.empty()) bad = nonfinite_element(b, "b");
   const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
   linalg::with_float(work, [&]<class T>(T) {
@@ -201,6 +217,10 @@ Diagnosed<Matrix> minimised(const Matrix& a, const Matrix& b, const LstsqOptions
       v.method = Method::svd;
       x = make_matrix(a.columns(), b.columns(), a.dtype(), a.layout(), b.is_vector());
       fill_nan(x);
+      return;
+    }
+    if (o.certify) {
+      v = certified(a, b, o, x);
       return;
     }
     const Matrix wide = converted(a, work), right = converted(b, work);

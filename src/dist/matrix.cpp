@@ -53,6 +53,13 @@ DType matrix_dtype(DType d) {
   return f64;
 }
 
+// Of elements that are taken as they are.
+void need_matrix_dtype(DType d) {
+  if (matrix_dtype(d) != d)
+    refuse<DtypeError>("WP-DTY-003", say("a distributed matrix is f32, f64, c64 or c128; got ", d, "."),
+                       say("Convert it first: astype(x, ", matrix_dtype(d), ")."));
+}
+
 std::string shape_text(std::int64_t m, std::int64_t n) {
   return say("[", m, ", ", n, "]");
 }
@@ -145,8 +152,17 @@ std::string facts(const Matrix& a) {
 std::string facts(const Layout& layout) {
   return say("block ", layout.block, " on ", layout.grid.rows(), " × ", layout.grid.columns(), " ranks");
 }
-void need_defined(const Matrix& a, std::string_view name) {
+namespace {
+template <class Argument>
+void need(const Argument& a, std::string_view name) {
   if (!a.defined()) refuse<ArgumentError>("WP-ARG-002", say("argument ", name, " is missing."));
+}
+}  // namespace
+void need_defined(const Matrix& a, std::string_view name) {
+  need(a, name);
+}
+void need_defined(const Tensor& a, std::string_view name) {
+  need(a, name);
 }
 void need_same_layout(const Matrix& a, const Matrix& b) {
   if (!(a.layout().grid == b.layout().grid) || a.layout().block != b.layout().block)
@@ -200,6 +216,7 @@ Matrix Matrix::from(const Tensor& whole, const Layout& layout, Where where) {
   const Stage stage("dist.from", where);
   const Dims shape = whole.defined() ? whole.shape() : Dims();
   meet(say("dist.from ", whole.defined() ? say(whole.dtype(), ' ', shape) : "nothing", ", ", facts(layout)));
+  need_defined(whole, "whole");
   if (shape.size() != 1 && shape.size() != 2)
     refuse<ShapeError>("WP-MPI-009", say("a matrix or a vector is needed; got ", shape, "."));
   const DType dtype = matrix_dtype(whole.dtype());
@@ -218,8 +235,7 @@ Matrix Matrix::generate(std::int64_t rows, std::int64_t columns, DType dtype,
                         Where where) {
   const Stage stage("dist.generate", where);
   meet(say("dist.generate ", dtype, ' ', shape_text(rows, columns), ", ", facts(layout)));
-  if (matrix_dtype(dtype) != dtype)
-    refuse<DtypeError>("WP-DTY-003", say("a distributed matrix is f32, f64, c64 or c128; got ", dtype, "."));
+  need_matrix_dtype(dtype);
   Matrix a = make_matrix(rows, columns, dtype, layout);
   together([&] {
     linalg::with_float(dtype, [&]<class T>(T) {
@@ -245,6 +261,8 @@ Matrix Matrix::from_local(const Tensor& local, std::int64_t rows, std::int64_t c
   const Stage stage("dist.from_local", where);
   meet(say("dist.from_local ", local.defined() ? name(local.dtype()) : "nothing", ' ', shape_text(rows, columns),
            ", ", facts(layout)));
+  need_defined(local, "local");
+  need_matrix_dtype(local.dtype());
   std::shared_ptr<State> s;
   together([&] {
     s = shaped(rows, columns, layout, false);

@@ -116,6 +116,7 @@ std::string facts(const Layout& layout);
 void need_same_layout(const Matrix& a, const Matrix& b);
 void need_square(const Matrix& a);
 void need_defined(const Matrix& a, std::string_view name);
+void need_defined(const Tensor& a, std::string_view name);
 
 // Columns [first, first + count) on every rank, row-major rows × count.
 template <class T>

@@ -101,7 +101,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   std::optional<typename System<T>::Reason> reason;
   if (o.ridge.rule != linalg::RidgeRule::none && o.if_ill != Policy::ridge) {
     v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
-    if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A");
+    if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
   } else if (!nonfinite.empty()) {
     v.status = Status::nonfinite_input;
     out.x = make_like(b);
@@ -114,7 +114,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
     if (must || (doubtful && fits)) {
       if (!whole.defined()) whole = brought_together(p.a);
       v = ask_one_place(p, whole, out.x);
-      if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A");
+      if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
     }
     const bool proved = fits && (n <= kExplained || v.exactly_singular);
     if (v.status == Status::singular && !proved && system && system->factored()) {
@@ -153,6 +153,7 @@ struct KeptSystem final : Kept {
 void check(const Problem& p) {
   need_defined(p.a, "A");
   need_square(p.a);
+  labels_of(p.given.names, p.a);
   if (needs_one_place(p.options, p.a.rows()))
     need_one_place(p.a, p.options.certify ? "certify" : "method = \"ldl\"",
                    p.options.certify ? "The diagnosis of the plain call has an estimate of the error."

@@ -47,11 +47,28 @@ struct Decomposed {
   bool ok() const { return std::as_const(*state).verdicts.status(0) == Status::ok; }
 };
 
+// What is asked of singular values.
+struct Asked {
+  std::string_view op;
+  Matrix a;
+  bool vectors = false, high = false;
+  bool told = false;  // somebody asks for the diagnosis
+  std::vector<std::string> names;
+  linalg::Cutoff cutoff;
+};
+Asked asked(std::string_view op, const Matrix& a, const Names& names, bool told) {
+  return {.op = op,
+          .a = a,
+          .told = told,
+          .names = labels_of(names, a),
+          .cutoff = linalg::cutoff_of({}, 0, a.dtype(), std::max(a.rows(), a.columns()))};
+}
+
 // By linalg, with the digits of the small values.
-void decompose_in_one_place(const Matrix& a, bool vectors, Decomposed& d, Verdict& v) {
-  const Tensor whole = brought_together(a);
+void decompose_in_one_place(const Asked& p, Decomposed& d, Verdict& v) {
+  const Tensor whole = brought_together(p.a);
   const Found found = in_one_place([&] {
-    if (!vectors) {
+    if (!p.vectors) {
       const auto one = linalg::diagnosed::svdvals(whole, {.accuracy = "high"});
       return std::pair{std::vector<Tensor>{one.value}, one.diagnosis};
     }
@@ -60,25 +77,31 @@ void decompose_in_one_place(const Matrix& a, bool vectors, Decomposed& d, Verdic
   });
   v = found.verdict;
   d.sigma = wp::astype(found.values[0], f64).to_vector<double>();
-  if (vectors) d.u = spread(found.values[1], a.layout()), d.vh = spread(found.values[2], a.layout());
+  if (p.vectors) d.u = spread(found.values[1], p.a.layout()), d.vh = spread(found.values[2], p.a.layout());
 }
 
-Decomposed decomposed(std::string_view op, const Matrix& a, bool vectors, bool high = false) {
+Decomposed decomposed(const Asked& p) {
+  const auto& [op, a, vectors, high, told, names, cutoff] = p;
   Decomposed d;
   const std::int64_t k = std::min(a.rows(), a.columns()), longest = std::max(a.rows(), a.columns());
   Verdict v;
   v.method = Method::svd;
-  std::string nonfinite = high ? nonfinite_element(a, "A") : "";
+  d.state = new_state(op, v);
+  d.state->names = names;
+  d.state->cutoff = {cutoff.rtol, cutoff.atol};
+  std::string nonfinite = high ? nonfinite_element(a, "A", names) : "";
   const DType work = linalg::working_dtype(a.dtype(), longest);
   linalg::with_float(work, [&]<class T>(T) {
     const double error = linalg::growth_of_errors(longest) * linalg::kUnit<T>;
     if (high && nonfinite.empty()) {
-      decompose_in_one_place(a, vectors, d, v);
+      decompose_in_one_place(p, d, v);
       d.bounds.relative = 2 * error;
     } else {
-      const Spectral<T> svd(converted(a, work), vectors);
+      const Spectral<T> svd(converted(a, work), vectors, names);
       v.status = svd.status();
       nonfinite = svd.nonfinite();
+      if (v.status == Status::ok && !fits_one_place(a))
+        keep_spectrum<T>(*d.state, a, svd, svd.rank(cutoff(svd.largest())));
       d.sigma = svd.sigma();
       d.bounds.absolute = error * svd.largest();
       if (vectors && v.status == Status::ok)
@@ -95,14 +118,23 @@ Decomposed decomposed(std::string_view op, const Matrix& a, bool vectors, bool h
       fill_nan(d.vh);
     }
   }
-  d.state = new_state(op, v);
+  if (told && v.status == Status::ok && fits_one_place(a)) d.state->matrix = brought_together(a);
+  d.state->verdicts[0] = v;
   if (!nonfinite.empty()) d.state->nonfinite = [nonfinite](std::int64_t) { return nonfinite; };
   return d;
 }
 
 Diagnosed<Tensor> values_of(const Matrix& a, Decomposed& d) {
   const Tensor s = values_tensor(d.sigma, a.dtype());
-  if (d.ok() && !d.sigma.empty()) linalg::bound_spectra(*d.state, s, {{d.bounds}});
+  linalg::StackBounds bounds{{d.bounds}};
+  bounds.beside_zero = a.rows() != a.columns();
+  const auto known = d.state->spectrum;
+  if (d.ok() && !d.sigma.empty()) linalg::bound_spectra(*d.state, s, std::move(bounds));
+  if (known)
+    d.state->spectrum = [known, own = d.state->spectrum](std::int64_t member, linalg::Member& m) {
+      known(member, m);
+      own(member, m);
+    };
   return {s, linalg::Diagnosis(d.state)};
 }
 
@@ -136,15 +168,18 @@ Verdict eigh_in_one_place(const Matrix& a, bool high, std::vector<double>& w, Ma
 
 Diagnosed<EighResult> eigen_of(const Matrix& a, const EighOptions& o, Where where, double* asymmetry) {
   const Stage stage("dist.eigh", where);
-  meet(say("dist.eigh ", facts(a), ", uplo ", o.uplo.value_or(""), ", accuracy ", o.accuracy));
+  meet(say("dist.eigh ", facts(a), ", uplo ", o.uplo.value_or(""), ", if_ill ", o.if_ill, ", accuracy ", o.accuracy,
+           names_text(o.names)));
   need_defined(a, "A");
   need_square(a);
   policy_of(o.if_ill);
+  need_no_out(o.out);
+  const std::vector<std::string> names = labels_of(o.names, a);
   const bool high = wants_high(o.accuracy, a);
   const DType work = linalg::working_dtype(a.dtype(), a.rows());
   const HermitianPart h =
       hermitian_part(converted(a, work), o.uplo ? std::optional<std::string>(*o.uplo) : std::nullopt);
-  const std::string bad = nonfinite_element(h.matrix, "A");
+  const std::string bad = nonfinite_element(h.matrix, "A", names);
   Verdict v;
   v.structure = Structure::symmetric;
   v.method = Method::eigen;
@@ -190,29 +225,30 @@ Diagnosed<EighResult> eigen_of(const Matrix& a, const EighOptions& o, Where wher
   return {r, linalg::Diagnosis(state)};
 }
 
-}  // namespace
-
-namespace diagnosed {
-
-Diagnosed<Tensor> svdvals(const Matrix& a, const SvdvalsOptions& o, Where where) {
+Diagnosed<Tensor> values_of(const Matrix& a, const SvdvalsOptions& o, bool told, Where where) {
   const Stage stage("dist.svdvals", where);
-  meet(say("dist.svdvals ", facts(a), ", if_ill ", o.if_ill, ", accuracy ", o.accuracy));
+  meet(say("dist.svdvals ", facts(a), ", if_ill ", o.if_ill, ", accuracy ", o.accuracy, names_text(o.names)));
   need_defined(a, "A");
   policy_of(o.if_ill);
   need_no_out(o.out);
-  Decomposed d = decomposed("svdvals", a, false, wants_high(o.accuracy, a));
+  Asked p = asked("svdvals", a, o.names, told);
+  p.high = wants_high(o.accuracy, a);
+  Decomposed d = decomposed(p);
   Diagnosed<Tensor> out = values_of(a, d);
   without_rule("dist.svdvals", {a}, {&out.value}, {});
   return out;
 }
 
-Diagnosed<SvdResult> svd(const Matrix& a, const SvdOptions& o, Where where) {
+Diagnosed<SvdResult> factors_of(const Matrix& a, const SvdOptions& o, bool told, Where where) {
   const Stage stage("dist.svd", where);
   meet(say("dist.svd ", facts(a), ", full_matrices ", o.full_matrices, ", if_ill ", o.if_ill, ", accuracy ",
-           o.accuracy));
+           o.accuracy, names_text(o.names)));
   need_defined(a, "A");
   policy_of(o.if_ill);
-  Decomposed d = decomposed("svd", a, true, wants_high(o.accuracy, a));
+  Asked p = asked("svd", a, o.names, told);
+  p.vectors = true;
+  p.high = wants_high(o.accuracy, a);
+  Decomposed d = decomposed(p);
   const Diagnosed<Tensor> values = values_of(a, d);
   SvdResult r{d.u, values.value, d.vh};
   if (o.full_matrices)
@@ -227,12 +263,12 @@ Diagnosed<SvdResult> svd(const Matrix& a, const SvdOptions& o, Where where) {
   return {r, values.diagnosis};
 }
 
-Diagnosed<double> cond(const Matrix& a, const CondOptions& o, Where where) {
+Diagnosed<double> condition_of(const Matrix& a, const CondOptions& o, bool told, Where where) {
   const Stage stage("dist.cond", where);
-  meet(say("dist.cond ", facts(a), ", if_ill ", o.if_ill));
+  meet(say("dist.cond ", facts(a), ", if_ill ", o.if_ill, names_text(o.names)));
   need_defined(a, "A");
   policy_of(o.if_ill);
-  const Decomposed d = decomposed("cond", a, false);
+  const Decomposed d = decomposed(asked("cond", a, o.names, told));
   const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
   if (d.sigma.empty()) return {0, linalg::Diagnosis(d.state)};
   const double first = d.sigma.front(), last = d.sigma.back(), u = linalg::round_off(a.dtype());
@@ -242,24 +278,43 @@ Diagnosed<double> cond(const Matrix& a, const CondOptions& o, Where where) {
       const auto found = linalg::diagnosed::cond(whole);
       return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
     });
-    return {wp::astype(one.values[0], f64).item<double>(), linalg::Diagnosis(new_state("cond", one.verdict))};
+    d.state->verdicts[0] = one.verdict;
+    return {wp::astype(one.values[0], f64).item<double>(), linalg::Diagnosis(d.state)};
   }
   const double infinite = std::numeric_limits<double>::infinity();
   return {last == 0 ? infinite : first / last, linalg::Diagnosis(d.state)};
 }
 
-Diagnosed<std::int64_t> matrix_rank(const Matrix& a, const MatrixRankOptions& o, Where where) {
+Diagnosed<std::int64_t> rank_of(const Matrix& a, const MatrixRankOptions& o, bool told, Where where) {
   const Stage stage("dist.matrix_rank", where);
-  meet(say("dist.matrix_rank ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill));
+  meet(say("dist.matrix_rank ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill,
+           names_text(o.names)));
   need_defined(a, "A");
   policy_of(o.if_ill);
-  const linalg::Cutoff cutoff = linalg::cutoff_of(o.rtol, o.atol, a.dtype(), std::max(a.rows(), a.columns()));
-  const Decomposed d = decomposed("matrix_rank", a, false);
-  const double least = cutoff(d.sigma.empty() ? 0 : d.sigma.front());
+  Asked p = asked("matrix_rank", a, o.names, told);
+  p.cutoff = linalg::cutoff_of(o.rtol, o.atol, a.dtype(), std::max(a.rows(), a.columns()));
+  const Decomposed d = decomposed(p);
+  const double least = p.cutoff(d.sigma.empty() ? 0 : d.sigma.front());
   const auto rank = std::count_if(d.sigma.begin(), d.sigma.end(), [&](double s) { return s > least; });
   return {d.ok() ? rank : -1, linalg::Diagnosis(d.state)};
 }
 
+}  // namespace
+
+namespace diagnosed {
+
+Diagnosed<Tensor> svdvals(const Matrix& a, const SvdvalsOptions& o, Where where) {
+  return values_of(a, o, true, where);
+}
+Diagnosed<SvdResult> svd(const Matrix& a, const SvdOptions& o, Where where) {
+  return factors_of(a, o, true, where);
+}
+Diagnosed<double> cond(const Matrix& a, const CondOptions& o, Where where) {
+  return condition_of(a, o, true, where);
+}
+Diagnosed<std::int64_t> matrix_rank(const Matrix& a, const MatrixRankOptions& o, Where where) {
+  return rank_of(a, o, true, where);
+}
 Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
   double asymmetry = 0;
   return eigen_of(a, o, where, &asymmetry);
@@ -267,21 +322,25 @@ Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
 
 Diagnosed<Matrix> pinv(const Matrix& a, const PinvOptions& o, Where where) {
   const Stage stage("dist.pinv", where);
-  meet(say("dist.pinv ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill));
+  meet(say("dist.pinv ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill,
+           names_text(o.names)));
   need_defined(a, "A");
   policy_of(o.if_ill);
   need_no_out(o.out);
+  const std::vector<std::string> names = labels_of(o.names, a);
   const std::int64_t longest = std::max(a.rows(), a.columns());
   const linalg::Cutoff cutoff = linalg::cutoff_of(o.rtol, o.atol, a.dtype(), longest);
   const DType work = linalg::working_dtype(a.dtype(), longest);
   Matrix x;
   std::shared_ptr<linalg::Diagnosis::State> state;
   linalg::with_float(work, [&]<class T>(T) {
-    Spectral<T> svd(converted(a, work), true);
+    Spectral<T> svd(converted(a, work), true, names);
     Verdict v;
     v.method = Method::svd;
     v.status = svd.status();
     state = new_state("pinv", v);
+    state->names = names;
+    state->cutoff = {cutoff.rtol, cutoff.atol};
     if (const std::string text = svd.nonfinite(); !text.empty())
       state->nonfinite = [text](std::int64_t) { return text; };
     if (v.status != Status::ok) {
@@ -291,7 +350,7 @@ Diagnosed<Matrix> pinv(const Matrix& a, const PinvOptions& o, Where where) {
     }
     const double least = cutoff(svd.largest());
     v.kept = svd.rank(least);
-    keep_spectrum<T>(*state, a, svd, v.kept, {});
+    keep_spectrum<T>(*state, a, svd, v.kept);
     x = converted(svd.apply(linalg::truncated(svd.sigma(), least), nullptr), a.dtype());
     v.rcond = v.kept > 0 ? svd.sigma()[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
     linalg::conclude_least_squares<T>(
@@ -306,10 +365,10 @@ Diagnosed<Matrix> pinv(const Matrix& a, const PinvOptions& o, Where where) {
 }  // namespace diagnosed
 
 Tensor svdvals(const Matrix& a, const SvdvalsOptions& o, Where where) {
-  return settled(diagnosed::svdvals(a, o, where), o.if_ill, kSpectrum, "dist.svdvals", where);
+  return settled(values_of(a, o, false, where), o.if_ill, kSpectrum, "dist.svdvals", where);
 }
 SvdResult svd(const Matrix& a, const SvdOptions& o, Where where) {
-  return settled(diagnosed::svd(a, o, where), o.if_ill, kSpectrum, "dist.svd", where);
+  return settled(factors_of(a, o, false, where), o.if_ill, kSpectrum, "dist.svd", where);
 }
 EighResult eigh(const Matrix& a, const EighOptions& o, Where where) {
   double asymmetry = 0;
@@ -323,10 +382,10 @@ Matrix pinv(const Matrix& a, const PinvOptions& o, Where where) {
   return settled(diagnosed::pinv(a, o, where), o.if_ill, kSpectrum, "dist.pinv", where);
 }
 double cond(const Matrix& a, const CondOptions& o, Where where) {
-  return settled(diagnosed::cond(a, o, where), o.if_ill, kSpectrum, "dist.cond", where);
+  return settled(condition_of(a, o, false, where), o.if_ill, kSpectrum, "dist.cond", where);
 }
 std::int64_t matrix_rank(const Matrix& a, const MatrixRankOptions& o, Where where) {
-  return settled(diagnosed::matrix_rank(a, o, where), o.if_ill, kSpectrum, "dist.matrix_rank", where);
+  return settled(rank_of(a, o, false, where), o.if_ill, kSpectrum, "dist.matrix_rank", where);
 }
 
 }  // namespace wp::dist

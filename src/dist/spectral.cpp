@@ -14,7 +14,7 @@
 
 namespace wp::dist {
 
-std::string nonfinite_element(const Matrix& a, std::string_view name) {
+std::string nonfinite_element(const Matrix& a, std::string_view name, const std::vector<std::string>& columns) {
   return linalg::with_float(a.dtype(), [&]<class T>(T) -> std::string {
     const Local<T> l = local<T>(a);
     const std::int64_t n = a.columns();
@@ -30,7 +30,8 @@ std::string nonfinite_element(const Matrix& a, std::string_view name) {
     if (all == 0) return {};
     const std::int64_t least = reduced(first, MPI_MIN);
     broadcast(&value, sizeof value, reduced(bad > 0 && least == first ? rank() : size(), MPI_MIN));
-    const std::string at = a.is_vector() ? say("[", least, "]") : say("[", least / n, ", ", least % n, "]");
+    std::string at = a.is_vector() ? say("[", least, "]") : say("[", least / n, ", ", least % n, "]");
+    if (!columns.empty()) at += say(", ", columns[static_cast<std::size_t>(least % n)], ",");
     return say(name, at, " is ", value, " (", all, " of ", plural(a.rows() * n, "element"), all == 1 ? " is" : " are",
                " not finite).");
   });
@@ -46,10 +47,11 @@ int prescale_exponent(const Matrix& a) {
 }
 
 template <class T>
-Spectral<T>::Spectral(const Matrix& a, bool vectors) : m_(a.rows()), n_(a.columns()) {
+Spectral<T>::Spectral(const Matrix& a, bool vectors, const std::vector<std::string>& names)
+    : m_(a.rows()), n_(a.columns()) {
   using R = typename kernels::RealOf<T>::type;
   const std::int64_t k = std::min(m_, n_);
-  nonfinite_ = nonfinite_element(a, "A");
+  nonfinite_ = nonfinite_element(a, "A", names);
   if (!nonfinite_.empty()) {
     status_ = linalg::Status::nonfinite_input;
     return;
@@ -156,20 +158,20 @@ std::string dependent_columns(const Matrix& a, const Spectral<T>& svd, const std
 }
 
 template <class T>
-void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank,
-                   const std::vector<std::string>& names) {
+void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank) {
   const std::vector<double> sigma = svd.sigma();
   const auto k = static_cast<std::int64_t>(sigma.size());
   std::string columns;
   if (rank < k && fits_one_place(a)) {
     state.matrix = brought_together(a);  // examined as on one machine
-    state.names = names;
-  } else if (rank == k - 1 && a.columns() <= a.rows()) {
-    columns = dependent_columns<T>(a, svd, names);
+  } else if (rank == k - 1 && a.columns() <= a.rows() && svd.vh().defined()) {
+    columns = dependent_columns<T>(a, svd, state.names);
   }
-  state.spectrum = [sigma, rank, columns](std::int64_t, linalg::Member& m) {
+  const double threshold = std::max(state.cutoff.rtol * svd.largest(), state.cutoff.atol);
+  state.spectrum = [sigma, rank, columns, threshold](std::int64_t, linalg::Member& m) {
     if (rank < 0 || sigma.empty()) return;
     m.rank = rank;
+    m.rank_threshold = threshold;
     m.cond = sigma.back() > 0 ? sigma.front() / sigma.back() : std::numeric_limits<double>::infinity();
     const auto r = static_cast<std::size_t>(rank);
     if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
@@ -177,10 +179,9 @@ void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spect
   };
 }
 
-#define WP_INSTANTIATE(T)                                                                                 \
-  template class Spectral<T>;                                                                             \
-  template void keep_spectrum(linalg::Diagnosis::State&, const Matrix&, const Spectral<T>&, std::int64_t, \
-                              const std::vector<std::string>&);                                           \
+#define WP_INSTANTIATE(T)                                                                                  \
+  template class Spectral<T>;                                                                              \
+  template void keep_spectrum(linalg::Diagnosis::State&, const Matrix&, const Spectral<T>&, std::int64_t); \
   template int prescale_exponent<T>(const Matrix&);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -12,7 +12,7 @@ namespace wp::dist {
 template <class T>
 class Spectral {
  public:
-  Spectral(const Matrix& a, bool vectors);
+  Spectral(const Matrix& a, bool vectors, const std::vector<std::string>& names = {});
   linalg::Status status() const noexcept { return status_; }
   const std::string& nonfinite() const noexcept { return nonfinite_; }
   const std::vector<double>& sigma() const noexcept { return sigma_; }
@@ -34,14 +34,14 @@ class Spectral {
   Matrix u_, vh_;
 };
 
-// What a diagnosis says of least squares by the singular values of A of which `rank` count: rank, condition, gap, and
-// columns that depend on each other. Collective.
+// What a diagnosis says of a matrix whose singular values are known and are compared with the cutoff that the state
+// has: rank, condition, gap, and, if there are vectors, columns that depend on each other, by the names in the state.
+// Collective.
 template <class T>
-void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank,
-                   const std::vector<std::string>& names);
+void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank);
 
 // Which element of a matrix is not finite, as a sentence; empty: all are. Collective.
-std::string nonfinite_element(const Matrix& a, std::string_view name);
+std::string nonfinite_element(const Matrix& a, std::string_view name, const std::vector<std::string>& columns = {});
 // e with 2^e·A near 1.
 template <class T>
 int prescale_exponent(const Matrix& a);

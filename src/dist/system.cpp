@@ -76,7 +76,7 @@ bool System<T>::survey() {
     measure(first, count, sums);
   }
   if (reduced(finite, MPI_MIN) == 0) {
-    nonfinite_ = nonfinite_element(a_, "A");
+    nonfinite_ = nonfinite_element(a_, "A", options_.names);
     return false;
   }
   for (std::int64_t i = 0; i < m; ++i)

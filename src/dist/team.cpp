@@ -126,12 +126,6 @@ Told unpacked(const std::string& text, const Place& place) {
   return t;
 }
 
-std::uint64_t hash_of(std::string_view text) {  // FNV-1a
-  std::uint64_t h = 0xcbf29ce484222325U;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return h;
-}
-
 // Ranks with the same words together: "ranks 0, 2: solve …".
 std::string listed(const std::vector<std::string>& said) {
   std::string out;
@@ -163,6 +157,12 @@ std::vector<std::string> differences(std::string_view what) {
 }
 
 }  // namespace
+
+std::uint64_t hash_of(std::string_view text) {  // FNV-1a
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return h;
+}
 
 bool in_session() noexcept {
   return live != nullptr;

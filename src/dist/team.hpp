@@ -22,6 +22,9 @@ bool in_session() noexcept;
 // shapes do) that lists what each said; nothing collective has begun then, so nobody waits for ever.
 void meet(std::string_view what);
 
+// Of texts that are compared without being sent.
+std::uint64_t hash_of(std::string_view text);
+
 // Raises on every rank if `error` is set on any: the error of the lowest such rank, by its type and finding.
 void agree(std::exception_ptr error);
 // f runs on every rank and must not communicate.

@@ -1,12 +1,15 @@
 // The command wellposed-mpi: linear algebra on files, by all ranks that mpirun starts.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "base/text.hpp"
+#include "cli/attributes.hpp"
 #include "cli/command.hpp"
 #include "cli/matrices.hpp"
+#include "ops/dispatch.hpp"
 #include "wellposed/dist.hpp"
 #include "wellposed/version.hpp"
 
@@ -16,14 +19,45 @@ namespace {
 using dist::rank;
 
 struct Told {
-  std::string a, b, grid, shape, if_ill = "raise", ridge, accuracy = "normal", u, vh, names;
+  std::string a, b, grid, shape, u, vh, names;
   std::int64_t block = 0;
-  double noise = 0, atol = 0;
-  std::optional<double> rtol;
-  bool certify = false, may_regularise = false;
+  AttributeOptions options;  // of the op on one machine
   Outputs outputs;
 };
 using Ask = std::shared_ptr<Told>;
+
+const Op& op_named(std::string_view name) {
+  return *find_op(say("linalg.", name));
+}
+
+// What was told of the attributes of an op, by name, as its struct of options has them.
+class Values {
+ public:
+  Values(const Told& t, std::string_view op) : op_(op_named(op)), attrs_(t.options.of(op_)) {}
+  std::string_view text(std::string_view name) const { return at(name).text(); }
+  bool flag(std::string_view name) const { return at(name).flag(); }
+  double real(std::string_view name) const { return at(name).real(); }
+  std::optional<bool> flag_if_any(std::string_view name) const {
+    return at(name) ? std::optional(at(name).flag()) : std::nullopt;
+  }
+  std::optional<double> real_if_any(std::string_view name) const {
+    return at(name) ? std::optional(at(name).real()) : std::nullopt;
+  }
+  std::optional<Setting> setting(std::string_view name) const {
+    const Attr& a = at(name);
+    if (!a) return std::nullopt;
+    return a.is_number() ? Setting(a.real()) : Setting(a.text());
+  }
+
+ private:
+  const Attr& at(std::string_view name) const {
+    std::size_t i = 0;
+    while (op_.attrs[i].name != name) ++i;  // it has this attribute
+    return attrs_[i];
+  }
+  const Op& op_;
+  const std::vector<Attr> attrs_;
+};
 
 // "2x3", "1000,1000": numbers with something between.
 std::vector<std::int64_t> numbers(const std::string& text, const char* what) {
@@ -71,10 +105,13 @@ constexpr std::int64_t kPrinted = 1 << 20;  // elements that are brought togethe
 
 // The answer goes to its file from all ranks; words and small answers go out at rank 0.
 int finish(const std::string& command, const Told& t, const dist::Matrix& a, const linalg::Diagnosis& d,
-           const dist::Matrix& x, const Tensor& small = {}, bool always = false, const Tensor& sigma = {}) {
+           const dist::Matrix& x, const Tensor& small = {}, bool always = false, Tensor sigma = {}) {
   bool bad = false;
   for (std::int64_t i = 0; i < d.size(); ++i) bad = bad || d.status(i) >= linalg::Status::singular;
-  const bool refused = bad && t.if_ill == "raise" && !always;
+  const bool refused = bad && t.options.text("if_ill") == "raise" && !always;
+  // A page shows the spectrum, and so does a report of trouble where the values are known.
+  if (!t.outputs.html.empty() && !sigma.defined() && d.status(0) != linalg::Status::nonfinite_input)
+    sigma = dist::svdvals(a, {.if_ill = "nan"});
   Report r{.command = command, .matrix = {t.a, {}, {}}, .diagnosis = d};
   if (!refused && x.defined()) {
     if (!t.outputs.out.empty())
@@ -86,17 +123,20 @@ int finish(const std::string& command, const Told& t, const dist::Matrix& a, con
   }
   if (!refused && small.defined()) r.value = small;
   if (refused)
-    r.words = t.may_regularise ? "No result is given: use --if-ill pinv, or --ridge auto." : "No result is given.";
+    r.words = t.options.takes("if_ill", "pinv") ? "No result is given: use --if-ill pinv, or --ridge auto."
+                                                : "No result is given.";
   if (rank() != 0) return d.size() == 0 || d.ok() ? fine : finding;
   static double nothing = 0;
   r.matrix.values = Tensor::borrow(&nothing, f64, {a.rows(), a.columns()}, {0, 0});  // its shape is what is told
   r.extra = {{"ranks", dist::size()},
              {"grid", {a.layout().grid.rows(), a.layout().grid.columns()}},
              {"block", a.layout().block}};
-  if (sigma.defined() && sigma.size() > 0) {
+  if (sigma.defined() && sigma.size() > 0 && (always || !t.outputs.html.empty() || !d.ok())) {
     r.sigma = sigma;
     const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
-    r.threshold = astype(sigma, f64).at(0).item<double>() * longest * (real_of(a.dtype()) == f32 ? 0x1p-23 : 0x1p-52);
+    const double eps = real_of(a.dtype()) == f32 ? 0x1p-23 : 0x1p-52, atol = t.options.number("atol").value_or(0);
+    const double rtol = t.options.number("rtol").value_or(atol > 0 ? 0 : longest * eps);
+    r.threshold = std::max(atol, rtol * astype(sigma, f64).at(0).item<double>());
   }
   Outputs o = t.outputs;
   if (x.defined()) o.out.clear();  // written already
@@ -104,80 +144,81 @@ int finish(const std::string& command, const Told& t, const dist::Matrix& a, con
   return deliver(r, o, always);
 }
 
+// solve and inv have the same options.
+template <class Options>
+Options system_options(const Told& t, const dist::Matrix& a, std::string_view op) {
+  const Values v(t, op);
+  return {.if_ill = v.text("if_ill"),
+          .ridge = v.setting("ridge"),
+          .noise = v.real("noise"),
+          .shift = v.real("shift"),
+          .assume = v.text("assume"),
+          .refine = v.flag_if_any("refine"),
+          .certify = v.flag("certify"),
+          .min_digits = v.real_if_any("min_digits"),
+          .names = labels(t, a),
+          .accuracy = v.text("accuracy"),
+          .method = v.text("method")};
+}
+
 int run_solve(const Told& t) {
   const auto [a, b] = read_both(t);
-  const auto found = dist::diagnosed::solve(a, b,
-                                            {.if_ill = t.if_ill,
-                                             .ridge = setting_of(t.ridge),
-                                             .noise = t.noise,
-                                             .certify = t.certify,
-                                             .names = labels(t, a),
-                                             .accuracy = t.accuracy});
+  const auto found = dist::diagnosed::solve(a, b, system_options<dist::SolveOptions>(t, a, "solve"));
   return finish("solve", t, a, found.diagnosis, found.value);
 }
 int run_inv(const Told& t) {
   const dist::Matrix a = read_a(t);
-  const auto found = dist::diagnosed::inv(a, {.if_ill = t.if_ill,
-                                              .ridge = setting_of(t.ridge),
-                                              .noise = t.noise,
-                                              .certify = t.certify,
-                                              .names = labels(t, a),
-                                              .accuracy = t.accuracy});
+  const auto found = dist::diagnosed::inv(a, system_options<dist::InvOptions>(t, a, "inv"));
   return finish("inv", t, a, found.diagnosis, found.value);
 }
 int run_lstsq(const Told& t) {
   const auto [a, b] = read_both(t);
-  const auto found =
-      dist::diagnosed::lstsq(a, b, {.rtol = t.rtol, .atol = t.atol, .ridge = setting_of(t.ridge), .noise = t.noise});
+  const Values v(t, "lstsq");
+  const auto found = dist::diagnosed::lstsq(a, b,
+                                            {.rtol = v.real_if_any("rtol"),
+                                             .atol = v.real("atol"),
+                                             .ridge = v.setting("ridge"),
+                                             .noise = v.real("noise"),
+                                             .if_ill = v.text("if_ill"),
+                                             .certify = v.flag("certify"),
+                                             .names = labels(t, a)});
   return finish("lstsq", t, a, found.diagnosis, found.value);
 }
 int run_svd(const Told& t) {
   const dist::Matrix a = read_a(t);
+  const Values v(t, "svd");
   if (t.u.empty() && t.vh.empty()) {
-    const auto found = dist::diagnosed::svdvals(a, {.accuracy = t.accuracy});
-    return finish("svd", t, a, found.diagnosis, {}, found.value);
+    const auto found = dist::diagnosed::svdvals(
+        a, {.if_ill = v.text("if_ill"), .accuracy = v.text("accuracy"), .names = labels(t, a)});
+    return finish("svd", t, a, found.diagnosis, {}, found.value, false, found.value);
   }
-  const auto found = dist::diagnosed::svd(a, {.accuracy = t.accuracy});
+  const auto found =
+      dist::diagnosed::svd(a, {.if_ill = v.text("if_ill"), .accuracy = v.text("accuracy"), .names = labels(t, a)});
   if (!t.u.empty()) found.value.U.save(t.u);
   if (!t.vh.empty()) found.value.Vh.save(t.vh);
-  return finish("svd", t, a, found.diagnosis, {}, found.value.S);
+  return finish("svd", t, a, found.diagnosis, {}, found.value.S, false, found.value.S);
 }
 int run_diagnose(const Told& t) {
   const dist::Matrix a = read_a(t);
-  const auto found = dist::diagnose(a, {.certify = t.certify, .names = labels(t, a)});
+  const auto found = dist::diagnose(a, system_options<dist::InvOptions>(t, a, "inv"));
   return finish("diagnose", t, a, found.diagnosis, {}, {}, true, found.value);
 }
 
-void declare_a(CLI::App& app, Told& t, bool data) {
+// The matrix, and the attributes of the op as options, but for `others`.
+void declare_a(CLI::App& app, Told& t, std::string_view op, bool data = true,
+               std::initializer_list<std::string_view> others = {}) {
   app.add_option("A", t.a, "The matrix: a .npy file that every rank can read.")->required();
   app.add_option("--grid", t.grid, "ROWSxCOLUMNS of ranks (as square as their number allows).");
   app.add_option("--block", t.block, "Rows and columns of a block (64, fewer for small matrices).");
   app.add_option("--shape", t.shape, "What A must be: ROWS,COLUMNS.");
   app.add_option("--names", t.names,
                  "Labels of the columns (and of the rows, if it is symmetric), comma between, for messages.");
+  t.options.declare(app, op_named(op), others);
   t.outputs.declare(app, data);
 }
 void declare_b(CLI::App& app, Told& t) {
   app.add_option("b", t.b, "Right-hand sides: [m] or [m, k].")->required();
 }
-void declare_certify(CLI::App& app, Told& t) {
-  app.add_flag("--certify", t.certify, "Prove a bound of the error (up to 1000 rows).");
-}
-void declare_accuracy(CLI::App& app, Told& t, const char* words) {
-  app.add_option("--accuracy", t.accuracy, words)->check(CLI::IsMember({"normal", "high"}));
-}
-void declare_system(CLI::App& app, Told& t) {
-  app.add_option("--if-ill", t.if_ill, "raise, nan, pinv, ridge or ignore: what becomes of a singular matrix.")
-      ->check(CLI::IsMember({"raise", "nan", "pinv", "ridge", "ignore"}));
-  declare_certify(app, t);
-  declare_accuracy(app, t, "normal, or high: 113-bit arithmetic where f64 does not do.");
-  t.may_regularise = true;
-}
-void declare_ridge(CLI::App& app, Told& t) {
-  app.add_option("--ridge", t.ridge, "λ of min |A x - b|² + λ|x|², or auto, gcv, l-curve, discrepancy.");
-  app.add_option("--noise", t.noise, "For --ridge discrepancy: the norm of the noise in b.");
-}
-
 std::function<int()> declare(CLI::App& app) {
   auto chosen = std::make_shared<std::function<int()>>();
   const auto add = [&](const char* name, const char* words, int (*action)(const Told&), auto&& more) {
@@ -188,35 +229,23 @@ std::function<int()> declare(CLI::App& app) {
   };
   add("solve", "The solution of A x = b, with the digits that can be vouched for.", run_solve,
       [](CLI::App& sub, Told& t) {
-        declare_a(sub, t, true);
+        declare_a(sub, t, "solve");
         declare_b(sub, t);
-        declare_system(sub, t);
-        declare_ridge(sub, t);
       });
-  add("inv", "The inverse of a matrix, or the reason why there is none.", run_inv, [](CLI::App& sub, Told& t) {
-    declare_a(sub, t, true);
-    declare_system(sub, t);
-    declare_ridge(sub, t);
-  });
+  add("inv", "The inverse of a matrix, or the reason why there is none.", run_inv,
+      [](CLI::App& sub, Told& t) { declare_a(sub, t, "inv"); });
   add("lstsq", "The shortest x that minimises |A x - b|.", run_lstsq, [](CLI::App& sub, Told& t) {
-    declare_a(sub, t, true);
+    declare_a(sub, t, "lstsq");
     declare_b(sub, t);
-    declare_ridge(sub, t);
-    sub.add_option("--rtol", t.rtol, "Singular values up to rtol times the largest count as zero (max(m, n) eps).");
-    sub.add_option("--atol", t.atol, "Singular values up to atol count as zero.");
   });
   add("svd", "The singular values of a matrix; its singular vectors into files.", run_svd,
       [](CLI::App& sub, Told& t) {
-        declare_a(sub, t, true);
+        declare_a(sub, t, "svd", true, {"full_matrices"});
         sub.add_option("--u", t.u, "Write the left vectors (columns) to this file.");
         sub.add_option("--vh", t.vh, "Write the right vectors (rows) to this file.");
-        declare_accuracy(sub, t, "normal, or high: small values keep their digits (up to 1000 rows).");
       });
   add("diagnose", "What is wrong with a matrix: rank, condition, which rows depend on each other.", run_diagnose,
-      [](CLI::App& sub, Told& t) {
-        declare_a(sub, t, false);
-        declare_certify(sub, t);
-      });
+      [](CLI::App& sub, Told& t) { declare_a(sub, t, "inv", false, {"if_ill"}); });
   app.require_subcommand(1);
   return [chosen] { return (*chosen)(); };
 }
@@ -227,6 +256,26 @@ bool started_as_a_rank() {
        {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "MPI_LOCALNRANKS"})
     if (std::getenv(name)) return true;
   return false;
+}
+
+const char* first_set(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* const value = std::getenv(name)) return value;
+  return nullptr;
+}
+
+// Ranks that do not know of each other: each would solve alone, and all would write to one file.
+bool alone_among_many() {
+  const char* const promised =
+      first_set({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
+  if (dist::size() > 1 || !promised || std::atoi(promised) <= 1) return false;
+  const char* const which = first_set({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+  if (!which || std::atoi(which) == 0)
+    std::cerr << "wellposed-mpi: " << promised
+              << " ranks were to be started, but MPI in this process knows of no other.\n"
+                 "  Use srun --mpi=pmix, or mpirun inside the allocation. Nothing was read."
+              << std::endl;
+  return true;
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -258,6 +307,7 @@ int parse_and_run(int argc, char** argv) {
               << argv[1] << " …   For one process use wellposed." << std::endl;
     return bad_input;
   }
+  if (alone_among_many()) return bad_input;
   try {
     const int code = action();
     std::cout.flush();
