@@ -179,10 +179,8 @@ std::string scopes_text(const std::map<std::string, std::size_t>& by_scope) {
   return all.empty() ? out : out + '.';
 }
 
-[[noreturn]] void out_of_memory(std::size_t asked, std::size_t left) {
-  if (Watcher* const w = watcher.load(std::memory_order_acquire)) w->refused(asked, left);
-  std::string message = say("asked for ", bytes_text(static_cast<double>(asked)), " (", asked, " bytes); ",
-                            bytes_text(static_cast<double>(left)), " (", left, " bytes) are available.");
+[[noreturn]] void refuse_memory(std::string_view why, std::size_t left) {
+  std::string message = say(why, "; ", bytes_text(static_cast<double>(left)), " (", left, " bytes) are available.");
   std::vector<Live> live = largest(~std::size_t{0});
   std::map<std::string, std::size_t> by_scope;
   for (const Live& b : live) by_scope[b.scope] += b.bytes;
@@ -198,6 +196,10 @@ std::string scopes_text(const std::map<std::string, std::size_t>& by_scope) {
   message += scopes_text(by_scope);
   refuse<OutOfMemory>("WP-MEM-001", std::move(message),
                       "Nothing was allocated. Use a smaller shape, a smaller dtype, or free tensors first.");
+}
+[[noreturn]] void out_of_memory(std::size_t asked, std::size_t left) {
+  if (Watcher* const w = watcher.load(std::memory_order_acquire)) w->refused(asked, left);
+  refuse_memory(say("asked for ", bytes_text(static_cast<double>(asked)), " (", asked, " bytes)"), left);
 }
 
 void list(Large& l, void* block, std::size_t bytes) {
@@ -270,6 +272,10 @@ void release_large(void* block, std::size_t asked) noexcept {
 }
 
 }  // namespace
+
+void refuse_scratch() {
+  refuse_memory("the memory that it works in could not be had", available());
+}
 
 std::size_t available() noexcept {
   const std::size_t kib = read_number("/proc/meminfo", "MemAvailable:");

@@ -49,6 +49,8 @@ inline void* allocate(std::size_t bytes) {
     return allocate_slow(bytes);
   return t->pop(k);
 }
+// Throws OutOfMemory for a call whose working memory the standard allocator refused.
+[[noreturn]] void refuse_scratch();
 inline void release(void* block, std::size_t bytes) noexcept {
   const std::size_t k = (bytes - 1) / kStep;
   ThreadLists* const t = ThreadLists::mine;

@@ -1,7 +1,10 @@
 #include "ops/dispatch.hpp"
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "ops/witness.hpp"
 #include "tensor/note.hpp"
@@ -140,7 +143,13 @@ void execute(Call& c) {
   if (context.rule) [[unlikely]]
     c.running.place = context.rule->place;
   check_arguments(c);
-  witnessed() ? run_witnessed(c, context) : run(c, context);
+  try {
+    witnessed() ? run_witnessed(c, context) : run(c, context);
+  } catch (const std::bad_alloc&) {
+    memory::refuse_scratch();
+  } catch (const std::length_error&) {  // more elements than a vector can have
+    memory::refuse_scratch();
+  }
 }
 
 }  // namespace
