@@ -28,15 +28,17 @@ void bound_spectrum(const double* v, std::int64_t n, const Bounds& b, Member& m)
   const auto together = [&](std::int64_t i, std::int64_t j) {
     return apart(i, j) <= 2 * (values[static_cast<std::size_t>(i)] + values[static_cast<std::size_t>(j)]);
   };
+  const double of_vectors = std::max(b.absolute, b.of_vectors);
   for (std::int64_t i = 0; i < n; ++i) {
-    double gap = HUGE_VAL, relative_gap = HUGE_VAL;
+    double gap = b.beside_zero ? std::fabs(v[i]) : HUGE_VAL, relative_gap = b.beside_zero ? 1 : HUGE_VAL;
     for (const std::int64_t j : {i - 1, i + 1})
       if (j >= 0 && j < n) {
         gap = std::min(gap, apart(i, j));
         relative_gap = std::min(relative_gap, relative(i, j));
       }
     const auto quotient = [](double error, double of) { return of > 0 ? error / of : HUGE_VAL; };
-    const double error = n == 1 ? 0 : std::min(quotient(b.absolute, gap), quotient(b.relative, relative_gap));
+    const double error =
+        std::isinf(gap) ? 0 : std::min(quotient(of_vectors, gap), quotient(b.relative, relative_gap));
     vectors.push_back(std::min(error + b.rounding, 2.0));
     if (i > 0 && together(i - 1, i)) {
       Cluster& c = m.clusters.empty() || m.clusters.back().last != i - 1
@@ -63,6 +65,7 @@ Bounds StackBounds::of(std::int64_t member, const double* values, std::int64_t n
   }
   out.rounding = rounding;
   out.dtype = dtype;
+  out.beside_zero = beside_zero;
   return out;
 }
 

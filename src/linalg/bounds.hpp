@@ -13,7 +13,10 @@ namespace wp::linalg {
 // among its denormal numbers + least/2.
 struct Bounds {
   double absolute = HUGE_VAL, relative = HUGE_VAL, rounding = 0;
+  double of_vectors = 0;     // of them in place of `absolute`, where that is less
   DType dtype = DType::f64;  // of the values
+  bool beside_zero =
+      false;  // singular values of a matrix that is not square: vectors of its longer side have 0 beside
 };
 
 // 16·√n: backward errors of decompositions are below this many u·‖A‖, as the roundings of n steps mostly cancel
@@ -21,7 +24,8 @@ struct Bounds {
 double growth_of_errors(std::int64_t n);
 
 // value_error, vector_error and clusters of a spectrum in order. Vectors are off by error/gap (Davis & Kahan 1970;
-// Wedin 1972), or by the relative error over the relative gap (Demmel & Veselić 1992), whichever is less.
+// Wedin 1972), or by the relative error over the relative gap (Demmel & Veselić 1992), whichever is less; each up to
+// its phase.
 void bound_spectrum(const double* values, std::int64_t n, const Bounds& b, Member& m);
 
 // Those of a stack: each member's own; or, of a stack that went through lanes, those of some members, and for the
@@ -32,6 +36,7 @@ struct StackBounds {
   double relative_to_largest = HUGE_VAL;
   double rounding = 0;  // of all
   DType dtype = DType::f64;
+  bool beside_zero = false;
   Bounds of(std::int64_t member, const double* values, std::int64_t n) const;
 };
 // Of a stack of m × n matrices that went through lanes, `longest` = max(m, n).

@@ -190,7 +190,10 @@ Tensor Diagnosis::ridge() const {
   return reals(*this, &Verdict::ridge);
 }
 Tensor Diagnosis::exactly_singular() const {
-  return flags(*this, &Verdict::exactly_singular);
+  return array<char>(*this, [&](std::int64_t i) {
+    const Verdict& v = state_of(*this).verdicts[static_cast<std::size_t>(i)];
+    return static_cast<char>(knows_singularity(v) ? v.exactly_singular : (*this)[i].exactly_singular);
+  });
 }
 Tensor Diagnosis::certified() const {
   return flags(*this, &Verdict::certified);

@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/condition_number.hpp"
 #include "linalg/explain.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/spectral.hpp"
 #include "linalg/stack.hpp"
 #include "ops/lines.hpp"
@@ -72,12 +74,20 @@ void decompose(const Diagnosis::State& s, std::int64_t member, std::int64_t kept
   m.rank_threshold = std::max((s.cutoff.rtol < 0 ? usual : s.cutoff.rtol) * svd.largest(), s.cutoff.atol);
   m.rank = kept >= 0 && by_rank(m) && m.status <= Status::ill_conditioned ? kept : svd.rank(m.rank_threshold);
   if (m.exactly_singular && m.rank == k) m.rank = k - 1;
+  bool sure = m.exactly_singular;  // of the rank
+  if (const double least = sigma[0] == 0 ? 0 : svd.scaled_sigma().back() / svd.scaled_sigma()[0];
+      !knows_singularity(s.verdicts[static_cast<std::size_t>(member)]) &&
+      suspect<T>(std::max(rows, columns), least)) {
+    const std::int64_t exact = kernels::exact_rank<T>(rows, columns, {data, columns, 1});
+    m.exactly_singular = exact < k;
+    sure = exact < k && exact == m.rank;
+  }
   m.cond = m.exactly_singular || sigma[0] == 0
                ? std::numeric_limits<double>::infinity()
                : condition_number<T>(rows, columns, {data, columns, 1}, svd.scaled_sigma(), kOneDigit).value();
   const auto r = static_cast<std::size_t>(m.rank);
   if (m.rank > 0 && m.rank < k) m.rank_gap = sigma[r - 1] / sigma[r];
-  if (!m.exactly_singular) m.rank_doubt = rank_doubt(sigma, r, m.rank_threshold);
+  if (!sure) m.rank_doubt = rank_doubt(sigma, r, m.rank_threshold);
   if (!vectors) return;
   m.null_vector = Tensor::adopt(detail::make_node(dtype_v<T>, {columns}));
   const T* const last = svd.vh().data + (columns - 1) * columns;

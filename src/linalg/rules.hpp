@@ -48,10 +48,12 @@ Tensor cholesky_cotangent(const Tensor& l, const Tensor& g);
 // The matrix that takes rows to the order P: A[P] = it · A. −1 stands where there is no order.
 Tensor rows_matrix(const Tensor& p, DType dtype);
 
-// Decisions are made on values, outside of what is recorded: while it lives, or in f.
+// Decisions are made on values, outside of what is recorded: while it lives, or in f. Infinities that stand for
+// bounds there are none of the rule's.
 struct Unrecorded {
   Unseen unseen;
   checks off{CheckLevel::off};
+  detail::Restore<&Context::saw_nonfinite> seen;
 };
 template <class F>
 auto unrecorded(F&& f) {

@@ -203,11 +203,27 @@ void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdi
   });
 }
 
+// Rows and columns from the last to the first: what is a lower triangle is an upper one, whose pivots stand on its
+// diagonal.
+template <class T>
+kernels::batched::Source<T> turned(kernels::batched::Source<T> a, std::int64_t m, std::int64_t n) {
+  return {a.data + (m - 1) * a.rows + (n - 1) * a.columns, a.step, -a.rows, -a.columns};
+}
+template <class T>
+void solve_lower(const Problem& p, const Sources<T>& from, Range range, T* y, bool refined, Marks marks) {
+  kernels::batched::Source<T> b = turned(from.b, p.n, 1);
+  b.columns = from.b.columns;
+  kernels::batched::solve<T>(p.n, p.k, turned(from.a, p.n, p.n), b, range, y, refined, marks);
+  for (std::int64_t i = range.begin; i < range.end; ++i)
+    for (T *top = y + i * p.n * p.k, *row = top + (p.n - 1) * p.k; top < row; top += p.k, row -= p.k)
+      std::swap_ranges(top, top + p.k, row);
+}
+
 // Through lanes; members in doubt as a stack of their own, or by the factors that are kept.
 void run_small(const Problem& p, const Options& o, const Factors* factors, const Tensor& y, Diagnosis::State& state) {
   const bool inverse = !p.b.defined(), refined = !inverse && few(p.n, p.k);
   Verdict common;
-  common.method = Method::lu;
+  common.method = p.triangle == Assume::detect ? Method::lu : Method::substitution;
   const Tensor rcond = inverse ? number_of_each(p.batch) : Tensor();
   through_lanes(
       {.a = p.a,
@@ -222,6 +238,8 @@ void run_small(const Problem& p, const Options& o, const Factors* factors, const
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         if (inverse)
           kernels::batched::inverse<T>(p.n, from.a, range, data_of<T>(y), marks);
+        else if (p.triangle == Assume::lower)
+          solve_lower<T>(p, from, range, data_of<T>(y), refined, marks);
         else
           kernels::batched::solve<T>(p.n, p.k, from.a, from.b, range, data_of<T>(y), refined, marks);
       },
@@ -322,7 +340,9 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   Tensor& y = c.out[0];
   Options quiet = options;
   if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
-  const bool small = fits_lanes(y.dtype(), count_of(given.batch), given.n, given.k) && plain(options, factors_of(c));
+  Options anyhow = options;
+  if (given.triangle == options.assume) anyhow.assume = Assume::general;
+  const bool small = fits_lanes(y.dtype(), count_of(given.batch), given.n, given.k) && plain(anyhow, factors_of(c));
   auto state = new_state(c, given.batch, options.names, !small);
   state->matrix = given.a;
   // Inverting in twice the precision costs less than refining n right-hand sides.

@@ -14,6 +14,7 @@ struct Problem {
   Dims batch;  // of the result
   std::int64_t n, k;
   std::string_view advice = "Use pinv(A), or a ridge (ridge = \"auto\"); or remove what depends on the rest.";
+  Assume triangle = Assume::detect;  // lower, upper: all of a that is not 0
 };
 // Takes argument `right` as right-hand side for n rows, one vector if it is 1-d, else a stack of matrices: sets b, n,
 // k and the batch, which `own`, the leading axes of argument `left`, broadcast to as well.

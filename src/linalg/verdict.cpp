@@ -5,6 +5,18 @@
 
 namespace wp::linalg {
 
+bool knows_singularity(const Verdict& v) {
+  if (v.exactly_singular) return true;
+  switch (v.method) {
+    case Method::none:
+    case Method::svd:
+    case Method::pinv:
+    case Method::ridge:
+    case Method::eigen: return false;
+    default: return !std::isnan(v.rcond);
+  }
+}
+
 void Verdicts::share(std::size_t n, const Verdict& common, Detail detail) {
   size_ = n;
   own_.clear();

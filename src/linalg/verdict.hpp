@@ -30,6 +30,10 @@ struct Verdict {
   std::string reason;       // why the status is not ok, after "the matrix …"; empty: the words of the status
 };
 
+// Whether exactly_singular was decided on: solvers of linear systems do, with rcond. Decompositions leave it to
+// examine().
+bool knows_singularity(const Verdict& v);
+
 // One verdict per member: each its own, or, of stacks of small matrices, one that all good members share; what is
 // particular to them is then found out when it is asked for.
 class Verdicts {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "tensors.hpp"
 
@@ -107,6 +108,63 @@ TEST(Condition, OfADiagnosisIsThatOfTheMatrixAndNotOfItsRounding) {
   }
   EXPECT_EQ(la::diagnosed::inv(Tensor{{1.0, 2.0}, {2.0, 4.0}}).diagnosis[0].cond, HUGE_VAL);
   EXPECT_TRUE(la::diagnosed::cond(Tensor{{1.0, 2.0}, {2.0, 4.0}}).diagnosis[0].exactly_singular);
+}
+
+// What each function says of a matrix; those of square ones only are left out of others.
+std::map<std::string, la::Diagnosis> diagnoses_of(const Tensor& a) {
+  namespace d = la::diagnosed;
+  std::map<std::string, la::Diagnosis> all{
+      {"svd", d::svd(a).diagnosis},
+      {"svdvals", d::svdvals(a).diagnosis},
+      {"pinv", d::pinv(a).diagnosis},
+      {"pinv, rtol 0", d::pinv(a, {.rtol = 0}).diagnosis},
+      {"lstsq", d::lstsq(a, ones({a.shape(0)})).diagnosis},
+      {"lstsq, ridge", d::lstsq(a, ones({a.shape(0)}), {.ridge = 0.1}).diagnosis},
+      {"matrix_rank", d::matrix_rank(a).diagnosis},
+      {"null_space", d::null_space(a).diagnosis},
+      {"orth", d::orth(a).diagnosis},
+      {"cond", d::cond(a).diagnosis},
+      {"qr", d::qr(a).diagnosis},
+      {"qr_pivoted", d::qr_pivoted(a).diagnosis},
+      {"lu", d::lu(a).diagnosis}};
+  if (a.shape(0) != a.shape(1)) return all;
+  all.insert({{"inv", d::inv(a).diagnosis},
+              {"inv, pinv", d::inv(a, {.if_ill = "pinv"}).diagnosis},
+              {"solve", d::solve(a, ones({a.shape(0)})).diagnosis},
+              {"det", d::det(a).diagnosis},
+              {"slogdet", d::slogdet(a).diagnosis},
+              {"rcond", d::rcond(a).diagnosis},
+              {"eigh", d::eigh(a).diagnosis},
+              {"eigvalsh", d::eigvalsh(a).diagnosis},
+              {"eig", d::eig(a).diagnosis},
+              {"eigvals", d::eigvals(a).diagnosis},
+              {"schur", d::schur(a).diagnosis}});
+  return all;
+}
+
+TEST(Condition, IsInfiniteAndTheMatrixExactlySingularForEveryFunctionThatSeesDependentRows) {
+  for (const Tensor& a :
+       {Tensor{{1.0, 1.0}, {1.00001, 1.00001}}, Tensor{{1.0, 2.0}, {2.0, 4.0}},
+        Tensor{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}, {7.0, 8.0, 9.0}}, ones({3, 3}), zeros({2, 2}), ones({4, 2}),
+        ones({2, 4}), Tensor{{1e150, 1e150}, {1e-150, 1e-150}}, astype(ones({3, 3}), c64), ones({40, 40})})
+    for (const auto& [name, d] : diagnoses_of(a)) {
+      SCOPED_TRACE(name + ": " + d.text());
+      EXPECT_TRUE(d[0].exactly_singular) << a;
+      EXPECT_TRUE(d.exactly_singular().item<bool>());
+      EXPECT_EQ(d[0].cond, HUGE_VAL);
+      EXPECT_EQ(d.cond().item<double>(), HUGE_VAL);
+    }
+}
+TEST(Condition, OfARegularMatrixIsFiniteHoweverNearASingularOne) {
+  for (const Tensor& a : {Tensor{{1.0, 1.0}, {1.0, 1 + 0x1p-50}}, Tensor{{1.0, 1.0}, {1.0, 1 + 0x1p-52}, {1.0, 1.0}},
+                          Tensor{{1.0, 1.0, 1.0}, {1.0, 1.0, 1 + 0x1p-52}}, Tensor{{1.0, 0.0}, {0.0, 1e-40}},
+                          jordan_block(6, 1e-3), Tensor{{4.0, 1.0}, {2.0, 3.0}}, eye(40)})
+    for (const auto& [name, d] : diagnoses_of(a)) {
+      SCOPED_TRACE(name + ": " + d.text());
+      EXPECT_FALSE(d[0].exactly_singular) << a;
+      EXPECT_FALSE(d.exactly_singular().item<bool>());
+      EXPECT_TRUE(std::isfinite(d[0].cond)) << d[0].cond;
+    }
 }
 
 TEST(Condition, ThatIsNotInTheRangeOfItsDtypeIsToldAndNotInfinite) {

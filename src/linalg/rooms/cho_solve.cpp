@@ -67,16 +67,22 @@ void flow(const FlowQuery& q, Visit visit) {
   }
 }
 
-// A = L Lᴴ has the cotangent G = −(A⁻¹ g) xᴴ, L then (G + Gᴴ) L; A = Uᴴ U: U (G + Gᴴ).
+// x = L⁻ᴴ y, y = L⁻¹ b: with ȳ = L⁻¹ g and r = L⁻ᴴ ȳ, which is the cotangent of b, L has −(r yᴴ + x ȳᴴ). U = Lᴴ has
+// the adjoint of that.
 Tensors vjp(const Backward& b) {
   find_lost_digits(b);
   const bool upper = b.attr(0).flag(), vector = b.shape(1).size() == 1;
-  const Tensor& l = b.in[0];
-  const Tensor right = diagnosed::cho_solve(l, as_columns(b.g(), vector), {.upper = upper, .if_ill = "ignore"}).value;
-  Tensors all{{}, from_columns(right, vector)};
+  const auto divided = [&](const Tensor& t, bool by_adjoint) {
+    return diagnosed::solve_triangular(b.in[0], t,
+                                       {.lower = !upper, .adjoint = upper != by_adjoint, .if_ill = "ignore"})
+        .value;
+  };
+  const Tensor gy = divided(as_columns(b.g(), vector), false), r = divided(gy, true);
+  Tensors all{{}, from_columns(r, vector)};
   if (b.wants(0)) {
-    const Tensor g = matmul(right, adjoint(as_columns(b.out[0], vector))), both = negative(add(g, adjoint(g)));
-    all[0] = upper ? triu(matmul(triu(l), both)) : tril(matmul(both, tril(l)));
+    const Tensor y = divided(as_columns(b.in[1], vector), false), x = as_columns(b.out[0], vector);
+    const Tensor of_l = negative(add(matmul(r, adjoint(y)), matmul(x, adjoint(gy))));
+    all[0] = upper ? triu(adjoint(of_l)) : tril(of_l);
   }
   return all;
 }
@@ -123,7 +129,7 @@ const Op op_linalg_cho_solve = {
     .notes = Notes::gives,
     .flow = flow,
     .vjp = vjp,
-    .saves_inputs = 1,
+    .saves_inputs = 3,
     .saves_outputs = 1,
     .branches = {"a vector", "upper", "batches broadcast", "badly scaled", "no digit is sure", "empty", "not finite"},
     .samples = samples,

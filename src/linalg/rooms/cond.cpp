@@ -91,9 +91,9 @@ void forward_cond(Call& c) {
       Verdict& v = state->verdicts[static_cast<std::size_t>(i)];
       const std::vector<double>& sigma = svd.scaled_sigma();
       const double last = sigma.empty() ? 0 : sigma.back(), first = sigma.empty() ? 0 : sigma[0];
-      const bool suspicious = last <= 1e3 * static_cast<double>(s.longest) * kUnit<T> * first && s.longest <= 300;
+      const bool suspicious = last <= 1e3 * static_cast<double>(s.longest) * kUnit<T> * first && s.longest <= kExact;
       const bool deficient = suspicious && kernels::exact_rank<T>(s.m, s.n, m) < std::min(s.m, s.n);
-      v.exactly_singular = deficient && s.m == s.n;
+      v.exactly_singular = deficient;
       to[i] = sigma.empty() ? R(0)
               : deficient   ? std::numeric_limits<R>::infinity()
                             : static_cast<R>(condition<T>(s, m, sigma, dtype, v));

@@ -62,7 +62,7 @@ void forward(Call& c) {
   const Tensor given = brought(p.a, work);
   with_float(work, [&]<class T>(T) { p.a = packed(meant<T>(given, form), c.key); });
   Options options = structured_options(c, 3);
-  options.assume = form.lower != form.adjoint ? Assume::lower : Assume::upper;
+  options.assume = p.triangle = form.lower != form.adjoint ? Assume::lower : Assume::upper;
   run_systems(c, p, options);
 }
 
