@@ -1,12 +1,14 @@
-// wp_bench_dist CASE DTYPE N ROUNDS: one case of the distributed part and the bare ScaLAPACK calls that it rests on,
-// alternating in one run; every rank takes part, rank 0 prints one line of JSON. Started by mpirun
+// wp_bench_dist CASE DTYPE N ROUNDS [steady]: one case of the distributed part and the bare ScaLAPACK calls that it
+// rests on, alternating in one run; every rank takes part, rank 0 prints one line of JSON. Started by mpirun
 // (benchmarks/dist/run).
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <vector>
 
 #include "dist/matrix.hpp"
@@ -143,22 +145,31 @@ double peak() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-Matrix matrix_of(std::int64_t n, DType dtype, bool definite) {
+// noise: at some n ill-conditioned, where an inverse is refined. steady: with a permutation beside it that is twice
+// as large as its norm, so that all n go the same way. definite: symmetric.
+enum class Kind : std::uint8_t { noise, steady, definite };
+Matrix matrix_of(std::int64_t n, DType dtype, Kind kind) {
+  const double above = 4 * std::sqrt(static_cast<double>(n) / 3);
+  std::vector<std::int64_t> column(static_cast<std::size_t>(n));  // by chance: pivots are on all ranks
+  std::iota(column.begin(), column.end(), 0);
+  std::sort(column.begin(), column.end(), [&](auto i, auto j) { return noise(i, n) < noise(j, n); });
   return Matrix::generate(n, n, dtype, [=](std::int64_t i, std::int64_t j) {
-    if (!definite) return complex128(noise(i, j));
-    return complex128(noise(std::min(i, j), std::max(i, j)) + (i == j ? 2.0 * static_cast<double>(n) : 0.0));
+    if (kind == Kind::definite)
+      return complex128(noise(std::min(i, j), std::max(i, j)) + (i == j ? 2.0 * static_cast<double>(n) : 0.0));
+    return complex128(noise(i, j) + (kind == Kind::steady && column[static_cast<std::size_t>(i)] == j ? above : 0.0));
   });
 }
 
 template <class T>
-void run(const std::string& name, std::int64_t n, int rounds) {
+void run(const std::string& name, std::int64_t n, int rounds, bool steady) {
   const Case& c = cases<T>().at(name);
+  const Kind kind = c.definite ? Kind::definite : steady ? Kind::steady : Kind::noise;
   {  // buffers of MPI and code that is loaded on first use are not the matrix's
-    const Matrix small = matrix_of(128, dtype_v<T>, c.definite);
+    const Matrix small = matrix_of(128, dtype_v<T>, kind);
     c.ours(small, Matrix::from(ones({128}, {.dtype = dtype_v<T>}), small.layout()));
   }
   const double before = peak();
-  const Matrix a = matrix_of(n, dtype_v<T>, c.definite);
+  const Matrix a = matrix_of(n, dtype_v<T>, kind);
   const Matrix b = Matrix::from(ones({n}, {.dtype = dtype_v<T>}), a.layout());
   const dist::Traffic sent = dist::traffic();
   c.ours(a, b);
@@ -201,14 +212,15 @@ void run(const std::string& name, std::int64_t n, int rounds) {
 
 int main(int argc, char** argv) {
   return dist::run([&] {
-    if (argc < 5) raise<ArgumentError>("WP-ARG-002", "wp_bench_dist", "CASE DTYPE N ROUNDS are needed.");
+    if (argc < 5) raise<ArgumentError>("WP-ARG-002", "wp_bench_dist", "CASE DTYPE N ROUNDS [steady] are needed.");
     const std::string name = argv[1], dtype = argv[2];
+    const bool steady = argc > 5 && argv[5] == std::string("steady");
     dist::meet("begin");
     linalg::with_float(dtype == "f32"    ? f32
                        : dtype == "c64"  ? c64
                        : dtype == "c128" ? c128
                                          : f64,
-                       [&]<class T>(T) { run<T>(name, std::stoll(argv[3]), std::stoi(argv[4])); });
+                       [&]<class T>(T) { run<T>(name, std::stoll(argv[3]), std::stoi(argv[4]), steady); });
     return 0;
   });
 }

@@ -62,7 +62,10 @@ Line blas_line() {
   l.numbers = {{"core", core}, {"config", config}};
   switch (blas::core_choice()) {
     case blas::CoreChoice::own: break;
-    case blas::CoreChoice::user: l.value += " (OPENBLAS_CORETYPE)"; break;
+    case blas::CoreChoice::user:
+      l.value += " (OPENBLAS_CORETYPE)";
+      if (blas::core_is_older()) l.fix = "OPENBLAS_CORETYPE holds it back. Unset it unless that is meant.";
+      break;
     case blas::CoreChoice::corrected: l.value += " (told so: this OpenBLAS is older than the processor)"; break;
     case blas::CoreChoice::wrong:
       l.fix =

@@ -103,15 +103,13 @@ int cpu_level() {
     choice = CoreChoice::user;
     return;
   }
-  const int wanted = cpu_level();
-  const auto low = [&] { return core_level(openblas_get_corename()) < wanted; };
-  if (!low()) return;
+  if (!core_is_older()) return;
   if (has(gotoblas_dynamic_init) && has(gotoblas_dynamic_quit)) {
-    const Variable name("OPENBLAS_CORETYPE", wanted == 2 ? "SKYLAKEX" : "HASWELL");
+    const Variable name("OPENBLAS_CORETYPE", cpu_level() == 2 ? "SKYLAKEX" : "HASWELL");
     gotoblas_dynamic_quit();
     gotoblas_dynamic_init();
   }
-  choice = low() ? CoreChoice::wrong : CoreChoice::corrected;
+  choice = core_is_older() ? CoreChoice::wrong : CoreChoice::corrected;
 }
 
 // ---- calls
@@ -242,6 +240,9 @@ std::string config() {
 }
 CoreChoice core_choice() noexcept {
   return choice;
+}
+bool core_is_older() {
+  return has(openblas_get_corename) && core_level(openblas_get_corename()) < cpu_level();
 }
 
 }  // namespace wp::blas

@@ -45,5 +45,7 @@ enum class CoreChoice : std::uint8_t {
   wrong,      // the same, but it could not be told (it was loaded before this library)
 };
 CoreChoice core_choice() noexcept;
+// Whether OpenBLAS runs kernels for less than the CPU has.
+bool core_is_older();
 
 }  // namespace wp::blas

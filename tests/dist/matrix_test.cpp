@@ -133,6 +133,13 @@ TEST(Files, ABrokenPromiseOrFileIsRaisedOnEveryRank) {
   EXPECT_THROW(Matrix::from(ones({3}), {}).save("/nowhere/at/all.npy"), FileError);
 }
 
+TEST(Matrices, OfNothingOrOfIntegersAreRefused) {
+  EXPECT_THROW(Matrix::from(Tensor(), some_layout()), ArgumentError);
+  EXPECT_THROW(Matrix::from_local(Tensor(), 4, 4, some_layout()), ArgumentError);
+  const Matrix a = Matrix::from(eye(8), some_layout());
+  EXPECT_THROW(Matrix::from_local(astype(a.local(), i64), 8, 8, a.layout()), DtypeError);
+}
+
 TEST(Meeting, RanksThatDifferAreToldSoAllOfThem) {
   if (size() == 1) return;  // one rank cannot differ
   try {

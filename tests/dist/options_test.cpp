@@ -1,5 +1,6 @@
 // Options, policies and what diagnoses say, for every dtype: those of one machine.
-#include <sys/resource.h>
+#include <limits>
+#include <optional>
 
 #include "base/text.hpp"
 #include "matrices.hpp"
@@ -127,6 +128,81 @@ TEST(Options, NamesStandForColumns) {
   }
 }
 
+// f(matrix, names) for every function that takes labels, with what it says of a matrix.
+std::vector<linalg::Diagnosis> all_named(const Matrix& a, const std::optional<std::vector<std::string>>& names) {
+  const Matrix b = Matrix::from(ones({a.rows()}), a.layout());
+  return {diagnosed::solve(a, b, {.names = names}).diagnosis, diagnosed::inv(a, {.names = names}).diagnosis,
+          diagnosed::lstsq(a, b, {.names = names}).diagnosis, diagnosed::pinv(a, {.names = names}).diagnosis,
+          diagnosed::svd(a, {.names = names}).diagnosis,      diagnosed::svdvals(a, {.names = names}).diagnosis,
+          diagnosed::cond(a, {.names = names}).diagnosis,     diagnosed::matrix_rank(a, {.names = names}).diagnosis,
+          diagnosed::eigh(a, {.names = names}).diagnosis,     diagnosed::cholesky(a, {.names = names}).diagnosis,
+          diagnosed::logdet(a, {.names = names}).diagnosis,   diagnose(a, {.names = names}).diagnosis};
+}
+TEST(Options, NamesAreCountedAndNameWhatIsNotFinite) {
+  const Tensor a = spd_matrix(5, f64);
+  const Matrix d = spread_out(a, 2);
+  const std::vector<std::string> names{"oil", "gas", "gold", "tin", "zinc"};
+  for (const linalg::Diagnosis& told : all_named(d, names)) EXPECT_TRUE(told.ok()) << told;
+  EXPECT_THROW(all_named(d, std::vector<std::string>{"oil", "gas"}), ArgumentError);
+  Tensor bad = a;
+  bad[{1, 3}] = bad[{3, 1}] = std::numeric_limits<double>::quiet_NaN();
+  std::size_t told_by = 0;
+  for (const linalg::Diagnosis& told : all_named(spread_out(bad, 2), names)) {
+    EXPECT_EQ(told.status(), linalg::Status::nonfinite_input);
+    told_by += told.text().find("gas") != std::string::npos || told.text().find("tin") != std::string::npos;
+  }
+  EXPECT_EQ(told_by, 12U);
+}
+TEST(Options, WhatIsNotPositiveDefiniteIsToldAsOnOneMachine) {
+  const std::vector<std::string> names{"oil", "gas", "gold", "tin", "zinc"};
+  const Tensor a = spd_matrix(5, f64) - 3 * eye(5);
+  const auto one = linalg::diagnosed::cholesky(a, {.names = names});
+  ASSERT_EQ(one.diagnosis.status(), linalg::Status::not_spd);
+  EXPECT_EQ(diagnosed::cholesky(spread_out(a, 2), {.names = names}).diagnosis[0].message, one.diagnosis[0].message);
+}
+TEST(Options, LeastSquaresAreCertifiedAsOnOneMachine) {
+  const Tensor a = noise_matrix(20, 5), b = noise_matrix(20, 1, f64, 9);
+  const auto many = diagnosed::lstsq(spread_out(a), spread_out(b), {.certify = true});
+  const auto one = linalg::diagnosed::lstsq(a, b, {.certify = true});
+  EXPECT_TRUE(many.diagnosis[0].certified);
+  EXPECT_EQ(many.diagnosis[0].forward_error, one.diagnosis[0].forward_error);
+  EXPECT_EQ(distance(many.value.gather(), one.value), 0);
+  const Layout wide = some_layout(64);
+  EXPECT_THROW(lstsq(Matrix::identity(1001, f64, wide), Matrix::from(ones({1001}), wide), {.certify = true}),
+               ArgumentError);
+}
+TEST(Options, OfSquareMatricesAreRefusedForOthers) {
+  const Matrix tall = spread_out(noise_matrix(12, 5));
+  EXPECT_TRUE(diagnose(tall, {.if_ill = "nan"}).diagnosis.ok());
+  EXPECT_THROW(diagnose(tall, {.shift = 1}), ArgumentError);
+  EXPECT_THROW(diagnose(tall, {.certify = true}), ArgumentError);
+}
+TEST(Options, SpectraSayRankAndExactSingularityAsOnOneMachine) {
+  const Tensor a = low_rank(30, 30, f64);
+  const Matrix d = spread_out(a);
+  for (const linalg::Diagnosis& told : {diagnosed::svdvals(d).diagnosis, diagnosed::svd(d).diagnosis,
+                                        diagnosed::matrix_rank(d).diagnosis, diagnosed::cond(d).diagnosis}) {
+    EXPECT_EQ(told[0].rank, 6) << told;
+    EXPECT_GT(told[0].rank_threshold, 0) << told;
+  }
+  EXPECT_TRUE(diagnosed::svdvals(spread_out(ones({4, 4}), 1)).diagnosis[0].exactly_singular);
+  // Too large for one place: by the values.
+  const Matrix large = Matrix::generate(
+      1020, 40, f64, [](std::int64_t i, std::int64_t j) { return complex128(noise(i, j == 31 ? 7 : j)); },
+      some_layout(16));
+  EXPECT_EQ(diagnosed::svdvals(large).diagnosis[0].rank, 39);
+  EXPECT_EQ(diagnosed::svd(large).diagnosis[0].dependent_columns, "column 31 = column 7");
+}
+TEST(Options, MemoryOfTheCallersIsNotTaken) {
+  const Matrix d = spread_out(spd_matrix(5, f64), 2);
+  linalg::LuResult lu_memory;
+  linalg::QrResult qr_memory;
+  linalg::EighResult eigh_memory;
+  EXPECT_THROW(lu(d, {.out = &lu_memory}), ArgumentError);
+  EXPECT_THROW(qr(d, {.out = &qr_memory}), ArgumentError);
+  EXPECT_THROW(eigh(d, {.out = &eigh_memory}), ArgumentError);
+}
+
 TEST(Options, ADuplicatedColumnIsNamedInEveryDtypeByAllThatDivide) {
   for (const DType dtype : kAll) {
     Tensor a = noise_matrix(40, 40, dtype);
@@ -221,6 +297,11 @@ TEST(Map, OfAnyDtypeIsThatOfOneMachine) {
     const auto many = map(stack, [](const Tensor& share) { return linalg::diagnosed::inv(share); });
     EXPECT_EQ(distance(many.value, linalg::inv(stack)), 0) << name(dtype);
   }
+}
+TEST(Map, OfNoMembersIsWhatTheFunctionGivesForNone) {
+  const auto none = map(zeros({0, 5, 3}), [](const Tensor& share) { return linalg::diagnosed::pinv(share); });
+  EXPECT_EQ(none.value.shape(), (Dims{0, 3, 5}));
+  EXPECT_EQ(none.diagnosis.size(), 0);
 }
 
 }  // namespace

@@ -149,7 +149,9 @@ TEST(Svd, VectorsOfTheLongSideAreBoundedByTheSingularValueItself) {
 }
 TEST(Svd, NamesTheClustersOfItsValuesAndOnlyThose) {
   const auto clusters = [](const std::vector<double>& s, Size m) {
-    return la::diagnosed::svd(tensor(with_values<double>(m, static_cast<Size>(s.size()), s, 5))).diagnosis[0].clusters;
+    return la::diagnosed::svd(tensor(with_values<double>(m, static_cast<Size>(s.size()), s, 5)))
+        .diagnosis[0]
+        .clusters;
   };
   for (const Size m : {5, 8}) {
     const auto two = clusters({3, 3, 2, 1, 1}, m);

@@ -128,6 +128,7 @@ def test_doctor_sees_what_holds_it_back(cli):
     lines = doctor(cli, WELLPOSED_ISA="baseline")
     if len(lines["instruction set"]["available"]) > 1:
         assert "WELLPOSED_ISA" in lines["instruction set"]["fix"]
+        assert "OPENBLAS_CORETYPE" in doctor(cli, OPENBLAS_CORETYPE="Nehalem")["BLAS"]["fix"]
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="MXCSR is of x86-64")

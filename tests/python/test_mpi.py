@@ -140,6 +140,52 @@ def test_options_are_those_of_wellposed(folder):
     assert mpi(2, "svd", folder / "a.npy", "--accuracy", "high").returncode == 0
 
 
+def test_every_option_of_wellposed_is_taken(cli):
+    """What a function takes on one machine it takes on many, but for what makes no sense there."""
+    def options(program, command):
+        text = program(command, "--help").stdout
+        return {word.strip(",[]") for line in text.splitlines() for word in line.split()[:2] if word.startswith("--")}
+    own = {"--grid", "--block", "--shape"}
+    for command in ("solve", "inv", "lstsq", "svd", "diagnose"):
+        here, there = options(cli, command), options(lambda *a: mpi(1, *a), command)
+        assert here - there <= ({"--rtol", "--atol"} if command == "diagnose" else {"--full-matrices"}) and there - here <= own | {"--u", "--vh"}, (command, here ^ there)
+
+
+def test_options_reach_the_functions(folder):
+    a, b = np.load(folder / "a.npy"), np.load(folder / "b.npy")
+    def solved(*options, command="solve"):
+        done = mpi(2, command, folder / "a.npy", folder / "b.npy", "--out", folder / "x.npy", *options)
+        assert done.returncode == 0, done.stderr
+        return np.load(folder / "x.npy")
+    good = a + a.T + 50 * np.eye(60)
+    np.save(folder / "a.npy", good)
+    assert np.allclose(solved("--shift", 3), np.linalg.solve(good + 3 * np.eye(60), b), rtol=1e-9)
+    assert np.allclose(solved("--assume", "lower"), np.linalg.solve(np.tril(good), b), rtol=1e-9)
+    assert np.allclose(solved("--method", "qr", "--no-refine"), np.linalg.solve(good, b), rtol=1e-9)
+    told = mpi(2, "solve", folder / "a.npy", folder / "b.npy", "--min-digits", 16, "--no-refine", "--out", folder / "x.npy")
+    assert told.returncode == 1 and "ill_conditioned" in told.stderr, told.stderr
+    np.save(folder / "a.npy", a[:, :20])
+    told = mpi(2, "lstsq", folder / "a.npy", folder / "b.npy", "--certify", "--json")
+    assert json.loads(told.stdout)["diagnosis"]["members"][0]["certified"], told.stdout
+
+
+def test_a_page_shows_the_spectrum(folder):
+    for file, code in (("a.npy", 0), ("twice.npy", 1)):
+        done = mpi(2, "inv", folder / file, "--html", folder / "page.html", "--out", folder / "x.npy")
+        assert done.returncode == code, done.stderr
+        assert "<svg" in (folder / "page.html").read_text(), file
+
+
+@pytest.mark.parametrize("promise", ["SLURM_NTASKS", "PMI_SIZE"])
+def test_ranks_that_do_not_know_of_each_other_do_not_all_write(folder, promise):
+    """As under srun without the plugin for this MPI: each process is alone, and would write the same file."""
+    environment = {**clean_environment(), promise: "4", "SLURM_PROCID": "0"}
+    done = subprocess.run([CLI, "solve", str(folder / "a.npy"), str(folder / "b.npy"), "--out", str(folder / "x.npy")], capture_output=True,
+                          text=True, env=environment)
+    assert done.returncode == 3 and "know" in done.stderr and "Nothing was read" in done.stderr, done.stderr
+    assert not (folder / "x.npy").exists()
+
+
 @pytest.mark.parametrize("n", [60, 1010])
 def test_diagnose_says_rank_and_condition_of_any_size(folder, n):
     a = np.random.default_rng(3).standard_normal((n, n))
