@@ -42,6 +42,7 @@ struct Context {
   Listener* listeners = nullptr;
   const Running* running = nullptr;
   SummaryWriter* summaries = nullptr;  // the innermost writer
+  bool untold = false;                 // findings are of calls that nobody made: a derivative's, at other values
   const Running* rule = nullptr;  // the op whose derivative is computed: its line is the line of every op of the rule
 };
 // This thread's context; the thread pool hands the caller's to its workers.

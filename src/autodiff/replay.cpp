@@ -44,6 +44,8 @@ void repeat(const Step& s, std::vector<Tensor>& values) {
 
 std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end, std::vector<Tensor> values,
                              const Asked& asked, Tape& inner) {
+  const detail::Restore<&Context::untold> told;
+  context().untold = true;
   const std::span<const std::int32_t> target_slots = asked.target_slots;
   const std::span<const char> hooked = asked.hooked;
   const std::vector<char> useful = useful_slots(tape, from, end, target_slots);
@@ -97,17 +99,6 @@ std::vector<Tensor> seeds_at(const Asked& asked, const std::vector<Tensor>& agai
   return {found.begin(), found.end()};
 }
 
-Request request_for(std::span<const Tensor> targets, std::span<const Tensor> seeds, std::span<const Tensor> sources,
-                    const Place& place, bool inner) {
-  return {.targets = targets,
-          .seeds = seeds,
-          .sources = sources,
-          .zero_unconnected = true,
-          .verify = false,
-          .place = place,
-          .inner = inner};
-}
-
 }  // namespace
 
 Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end, std::span<const Tensor> outputs,
@@ -120,42 +111,14 @@ Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end
   const std::vector<Tensor> again = replayed(tape, step + 1, end, moved.values, asked, inner);
   inner.stop();
   const std::vector<Tensor> seeds = seeds_at(asked, again, moved.values);
-  const std::vector<Tensor> found = inner.gradient(request_for(again, seeds, sources, s.place, asked.inner));
+  const std::vector<Tensor> found = inner.gradient({.targets = again,
+                                                    .seeds = seeds,
+                                                    .sources = sources,
+                                                    .zero_unconnected = true,
+                                                    .verify = false,
+                                                    .place = s.place});
   const std::vector<Tensor> all = in_places_of(moved.at, found);
   return {all.begin(), all.end()};
-}
-
-std::vector<Tensors> taylor_by_replay(const Tape& tape, std::size_t step, std::size_t end,
-                                      std::span<const Tensor> point, std::span<const Tensor> direction, int order,
-                                      const Asked& asked) {
-  const Step& s = tape.steps()[step];
-  Moved moved(tape, s, point.first(s.outputs), point.subspan(s.outputs));
-  std::vector<std::unique_ptr<Tape>> tapes;  // outermost first
-  std::vector<Tensor> sources;
-  for (int k = 0; k <= order; ++k) {
-    tapes.push_back(std::make_unique<Tape>(false));
-    sources = watch_floating(*tapes.back(), moved.at);
-    tapes.back()->start();
-  }
-  std::vector<Tensor> again = replayed(tape, step + 1, end, moved.values, asked, *tapes.back());
-  tapes.back()->stop();
-  std::vector<Tensor> own_seeds = seeds_at(asked, again, moved.values);
-  std::vector<Tensors> all;
-  for (int k = 0; k <= order; ++k) {
-    const std::vector<Tensor> found = tapes.back()->gradient(request_for(again, own_seeds, sources, s.place, true));
-    tapes.pop_back();
-    const std::vector<Tensor> placed = in_places_of(moved.at, found);
-    all.emplace_back(placed.begin(), placed.end());
-    Tensor slope;  // along the direction
-    for (std::size_t i = 0; i < placed.size() && k < order; ++i) {
-      if (!direction[i].defined() || !placed[i].defined()) continue;
-      const Tensor part = sum(real(multiply(conj_of(direction[i]), placed[i])));
-      slope = slope.defined() ? add(slope, part) : part;
-    }
-    again = {slope};
-    own_seeds.clear();
-  }
-  return all;
 }
 
 }  // namespace wp::autodiff

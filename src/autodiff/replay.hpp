@@ -4,13 +4,11 @@
 
 namespace wp::autodiff {
 
-// What a way back was asked for, the slots whose gradients hooks have changed (empty: none), and of Request inner and
-// reseed.
+// What a way back was asked for, the slots whose gradients hooks have changed (empty: none), and of Request reseed.
 struct Asked {
   std::span<const std::int32_t> target_slots, source_slots;
   std::span<const Tensor> targets, seeds;
   std::span<const char> hooked;
-  bool inner;
   const Reseed* reseed;
 };
 
@@ -24,12 +22,5 @@ std::vector<Tensor> replayed(const Tape& tape, std::size_t from, std::size_t end
 // they been these.
 Tensors cotangents_by_replay(const Tape& tape, std::size_t step, std::size_t end, std::span<const Tensor> outputs,
                              std::span<const Tensor> inputs, const Asked& asked);
-
-// The same, and their first `order` derivatives along a direction, by ways back only: ∂ᵏ∇L = ∇∂ᵏL. What follows may
-// then have repeated values of its own, which forward mode cannot pass. (Not where hooks change gradients: those are
-// no gradients of anything.)
-std::vector<Tensors> taylor_by_replay(const Tape& tape, std::size_t step, std::size_t end,
-                                      std::span<const Tensor> point, std::span<const Tensor> direction, int order,
-                                      const Asked& asked);
 
 }  // namespace wp::autodiff

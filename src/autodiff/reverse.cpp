@@ -4,9 +4,11 @@
 
 #include "autodiff/forward.hpp"
 #include "autodiff/replay.hpp"
+#include "autodiff/sampled.hpp"
 #include "autodiff/support.hpp"
 #include "base/text.hpp"
 #include "linalg/cancelled.hpp"
+#include "linalg/rules.hpp"
 #include "ops/shapes.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/ops.hpp"
@@ -15,20 +17,17 @@ namespace wp::autodiff {
 
 namespace {
 
-constexpr std::string_view kChain = "a second derivative (or a third decomposition) is not available";
-
-// Within the handler of e.
-[[noreturn]] void refuse_chain(const GradientError& e) {
+// Within the handler of e, which tells why forward mode could not follow.
+[[noreturn]] void refuse_rough(const GradientError& e) {
   const Finding& f = e.finding();
-  if ((f.code != "WP-GRD-011" && f.code != "WP-GRD-001") || f.message.starts_with(kChain)) throw;
+  if (f.code != "WP-GRD-011" && f.code != "WP-GRD-001") throw;
   refuse<GradientError>(
       "WP-GRD-011",
-      say(kChain,
-          " where a decomposition with repeated or vanishing values follows another one: forward mode has no "
-          "derivatives of what follows there (",
-          f.message, "), and ways back inside of ways back would take exponential time."),
-      "Use functions of matrices (polar, projector, low_rank, sqrtm, logm, expm), one decomposition, or first "
-      "derivatives.");
+      say("what follows a decomposition with repeated or vanishing values has no derivative along the values in "
+          "forward "
+          "mode (",
+          f.message, "), and is not smooth enough beside them to tell it from values there."),
+      "Use functions of matrices (polar, projector, low_rank, sqrtm, logm, expm), or one decomposition.");
 }
 
 }  // namespace
@@ -56,18 +55,21 @@ class RuleCall : public OnWay {
       const Tensors c = pass_.replayed_cotangents(step_, {x.data(), split}, {x.data() + split, x.size() - split});
       return std::vector<Tensor>(c.begin(), c.end());
     };
-    std::vector<Tensors> all;
-    try {
-      for (std::vector<Tensor>& d : autodiff::taylor(f, point, direction, order))
-        all.emplace_back(d.begin(), d.end());
+    const auto placed = [](const std::vector<std::vector<Tensor>>& found) {
+      std::vector<Tensors> all;
+      for (const std::vector<Tensor>& d : found) all.emplace_back(d.begin(), d.end());
       return all;
+    };
+    try {
+      return placed(autodiff::taylor(f, point, direction, order));
     } catch (const GradientError& e) {
-      // Forward mode does not pass repeated values further on. Ways back do, but each multiplies what the next one
-      // has to do: not inside of themselves, and not far.
-      if (order == 0 || !pass_.hooked_.empty()) throw;
-      if (depth() + order > 2 || pass_.request_.inner) refuse_chain(e);
+      // Forward mode does not pass repeated values further on, ways back do.
+      if (order == 0) throw;
+      const std::size_t axes = facts[0].shape.size();
+      const auto found = sampled_taylor(f, point, direction, order, axes > 2 ? axes - 2 : 0);
+      if (!found) refuse_rough(e);
+      return placed(*found);
     }
-    return pass_.replayed_taylor(step_, point, direction, order);
   }
   std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }
   int depth() const noexcept override {
@@ -79,14 +81,19 @@ class RuleCall : public OnWay {
   Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
     return autodiff::pulled_back(f, x, g, place);
   }
-  void find(Finding f) const override {
-    f.op = op.name;
-    f.place = place;
-    f.scope = current_scope();
-    pass_.tape_.find(std::move(f));
+  void find(Finding f) const override { pass_.tape_.find(own(std::move(f))); }
+  void suspect(Finding f) const override {
+    pass_.suspected_.push_back(own(std::move(f)));
+    pass_.suspects_.push_back(step_);
   }
 
  private:
+  Finding own(Finding f) const {
+    f.op = op.name;
+    f.place = place;
+    f.scope = current_scope();
+    return f;
+  }
   Reverse& pass_;
   std::size_t step_;
 };
@@ -209,7 +216,8 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
   tape_.check_unchanged(s);
   context().saw_nonfinite = false;
   const RuleCall rule(*this, step, s.view(), cotangents, wanted);
-  Tensors in = s.op->vjp(rule);
+  const bool otherwise = std::count(request_.rounded.begin(), request_.rounded.end(), step) > 0;
+  Tensors in = otherwise ? linalg::cotangents_rounded(rule, request_.rounding) : s.op->vjp(rule);
   if (!context().saw_nonfinite) [[likely]]
     return in;
   // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
@@ -243,7 +251,7 @@ void Reverse::go_back(std::size_t step) {
   Tensors in = apply_rule(step, {cotangents.begin(), cotangents.size()}, {wanted, s.inputs});
   for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i)
     if (wanted[i] && in[i].defined()) add_to(s.slots[i], fitted(std::move(in[i]), s.facts[i], *s.op));
-  if (tape_.forgets() && !chooses(*s.op)) s.forget();
+  if (tape_.forgets() && !of_derivative_ && !chooses(*s.op)) s.forget();
 }
 
 void Reverse::explain_blocked(std::int32_t source) {
@@ -268,15 +276,8 @@ void Reverse::explain_blocked(std::int32_t source) {
 
 Tensors Reverse::replayed_cotangents(std::size_t step, std::span<const Tensor> outputs,
                                      std::span<const Tensor> inputs) {
-  return cotangents_by_replay(
-      tape_, step, end_, outputs, inputs,
-      {targets_, sources_, request_.targets, seeds_, hooked_, request_.inner, request_.reseed});
-}
-
-std::vector<Tensors> Reverse::replayed_taylor(std::size_t step, std::span<const Tensor> point,
-                                              std::span<const Tensor> direction, int order) {
-  return taylor_by_replay(tape_, step, end_, point, direction, order,
-                          {targets_, sources_, request_.targets, seeds_, hooked_, true, request_.reseed});
+  return cotangents_by_replay(tape_, step, end_, outputs, inputs,
+                              {targets_, sources_, request_.targets, seeds_, hooked_, request_.reseed});
 }
 
 std::vector<Tensor> Reverse::run() {
@@ -323,34 +324,41 @@ std::vector<Tensor> Tape::passes(const Request& r) {
     context().level = CheckLevel::escape;  // what is made on the way is noted, and judged at the end
     Reverse way(*this, r);
     all = way.run();
-    if (r.verify.value_or(false) && way.of_derivative() && hooks_.empty() && !context().listeners)
-      judge_rounding(r, all);
+    judge_rounding(r, way, all);
   }
   for (const Tensor& g : all)
     if (g.defined()) escape(g, r.function, Counts::made_and_given, r.place);
   return all;
 }
 
-// Terms that cancel leave what rounding makes of them: three other ways back, with other last digits, measure it.
-void Tape::judge_rounding(const Request& r, std::span<const Tensor> found) {
-  Request other = r;
-  other.verify = false;
-  std::vector<std::vector<Tensor>> again;
-  for (const std::uint64_t seed : {1, 2, 3}) {
-    other.rounding = seed;
-    again.push_back(Reverse(*this, other).run());
-  }
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!found[i].defined() || found[i].size() == 0) continue;
-    const auto largest = [](const Tensor& x) { return astype(max(abs(x)), f64).item<double>(); };
-    const double size = largest(found[i]),
-                 noise = std::max(largest(again[0][i] - again[1][i]), largest(again[1][i] - again[2][i]));
-    if (std::optional<Finding> f = linalg::cancelled(noise, size, found[i].dtype())) {
-      f->op = r.function;
-      f->place = r.place;
-      find(std::move(*f));
+// Terms of a second derivative that cancel leave what rounding makes of them: three other ways back, with other last
+// digits, measure it, where the caller asks, or a rule suspects it of its own part.
+void Tape::judge_rounding(const Request& r, const Reverse& way, std::span<const Tensor> found) {
+  const bool asked = r.verify.value_or(false) && way.of_derivative() && hooks_.empty() && !context().listeners;
+  if (!asked && way.suspected().empty()) return;
+  std::optional<Finding> lost;
+  if (hooks_.empty()) {
+    const linalg::Unrecorded here;
+    Request other = r;
+    other.verify = false;
+    other.rounded = way.suspects();
+    std::vector<std::array<Tensor, 3>> again(found.size());
+    for (other.rounding = 1; other.rounding <= 3; ++other.rounding) {
+      const std::vector<Tensor> rounded = Reverse(*this, other).run();
+      for (std::size_t i = 0; i < found.size(); ++i) again[i][other.rounding - 1] = rounded[i];
     }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i].defined() || found[i].size() == 0) continue;
+      std::optional<Finding> f = linalg::cancelled(linalg::derivative_size(found[i]), again[i]);
+      if (f && (!lost || f->measured > lost->measured)) lost = std::move(f);
+    }
+    if (!lost) return;
   }
+  for (const Finding& f : way.suspected()) find(f);
+  if (!way.suspected().empty() || !asked) return;
+  lost->op = r.function;
+  lost->place = r.place;
+  find(std::move(*lost));
 }
 
 std::vector<Tensor> Tape::gradient(const Request& r) {

@@ -12,6 +12,9 @@ class Reverse {
   std::vector<Tensor> run();
   // Whether what was differentiated is itself a derivative.
   bool of_derivative() const noexcept { return of_derivative_; }
+  // What rules suspect of their parts of it (Backward::suspect), and the steps that they belong to.
+  const std::vector<Finding>& suspected() const noexcept { return suspected_; }
+  const std::vector<std::size_t>& suspects() const noexcept { return suspects_; }
 
  private:
   friend class RuleCall;
@@ -24,8 +27,6 @@ class Reverse {
   void add_to(std::int32_t slot, Tensor g);
   Tensor finished(std::int32_t slot, bool keep);
   Tensors replayed_cotangents(std::size_t step, std::span<const Tensor> outputs, std::span<const Tensor> inputs);
-  std::vector<Tensors> replayed_taylor(std::size_t step, std::span<const Tensor> point,
-                                       std::span<const Tensor> direction, int order);
   void explain_blocked(std::int32_t source);
 
   Tape& tape_;
@@ -40,6 +41,8 @@ class Reverse {
   std::vector<char> hooked_;        // by slot: a hook has changed its gradient; empty: none has
   bool* chose_;                     // Saved::chose
   bool of_derivative_ = false;
+  std::vector<Finding> suspected_;
+  std::vector<std::size_t> suspects_;
   std::uint64_t draws_ = 0;           // of last digits
   std::unique_ptr<Support> support_;  // once something is not finite
 };

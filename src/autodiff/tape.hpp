@@ -19,10 +19,12 @@ struct Request {
   std::optional<bool> verify = std::nullopt;
   Place place;
   std::string_view function = "gradient";
-  bool inner = false;              // for derivatives of what follows a decomposition, computed by ways back
-  const Reseed* reseed = nullptr;  // none: seeds do not vary
-  std::uint64_t rounding = 0;      // not 0: cotangents get other last digits, drawn with this
+  const Reseed* reseed = nullptr;             // none: seeds do not vary
+  std::uint64_t rounding = 0;                 // not 0: cotangents get other last digits, drawn with this
+  std::span<const std::size_t> rounded = {};  // and so do the outputs of these steps
 };
+
+class Reverse;
 
 class Tape : public Follower {
  public:
@@ -76,7 +78,7 @@ class Tape : public Follower {
  private:
   void record(const Call& c, std::span<const std::int32_t> in);
   void keep(Step& s, std::uint32_t i, const Tensor& t);
-  void judge_rounding(const Request& r, std::span<const Tensor> found);
+  void judge_rounding(const Request& r, const Reverse& way, std::span<const Tensor> found);
   void see_borrowed(const Call& c, Step& s, std::uint32_t i);
 
   bool persistent_, keeps_ = false, used_up_ = false, in_passes_ = false;

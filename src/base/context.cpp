@@ -124,6 +124,7 @@ void clear_findings() {
 }
 
 void report(const Finding& finding) {
+  if (context().untold) return;
   Findings& f = store();
   FindingHandler handler;
   bool show = false;

@@ -1,6 +1,7 @@
 // Terms of a second derivative that cancel. Of a first one nothing is said: it vanishes at every minimum.
 #include "linalg/cancelled.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -36,18 +37,17 @@ double allowed_loss(DType dtype) {
   return finfo(real_of(dtype)).eps < 1e-15 ? 1e-6 : 1e-3;
 }
 
-// The gradient if the outputs had other last digits.
-Tensor gradient_rounded(const Backward& b, std::uint64_t seed) {
+}  // namespace
+
+Tensors cotangents_rounded(const Backward& b, std::uint64_t seed) {
   Tensors out(b.out.begin(), b.out.end());
   for (Tensor& t : out)
     if (is_floating(t.dtype())) t = rounded_otherwise(t, seed);
   const Tensors cotangents = b.taylor({out, {}}, {}, 0)[0];
   Saved other = b;
   other.out = {out.begin(), out.size()};
-  return b.op.vjp(Rounded(b, other, {cotangents.begin(), b.cotangents.size()}))[0];
+  return b.op.vjp(Rounded(b, other, {cotangents.begin(), b.cotangents.size()}));
 }
-
-}  // namespace
 
 Tensor rounded_otherwise(const Tensor& x, std::uint64_t seed) {
   return multiply(x, add(multiply(real(noise_like(x, seed)), finfo(real_of(x.dtype())).eps), 1));
@@ -58,13 +58,23 @@ std::string digits_left(double error, DType dtype) {
   return left >= 1 ? say("about ", left, " of ", most) : std::string("none");
 }
 
-std::optional<Finding> cancelled(double noise, double size, DType dtype) {
-  if (!(noise > size * allowed_loss(dtype))) return std::nullopt;
+Tensor derivative_size(const Tensor& x) {
+  return x.ndim() < 2 ? size_of(reshape(x, {1, -1})) : size_of(x);
+}
+
+std::optional<Finding> cancelled(const Tensor& size, std::span<const Tensor, 3> rounded) {
+  const auto apart = [&](std::size_t i, std::size_t j) { return derivative_size(subtract(rounded[i], rounded[j])); };
+  const std::vector<double> noise = doubles_of(maximum(apart(0, 1), apart(1, 2))), sizes = doubles_of(size);
+  const double allowed = allowed_loss(size.dtype());
+  double worst = 0;  // 1: all of it is rounding
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (noise[i] > sizes[i] * allowed) worst = std::max(worst, noise[i] / std::max(noise[i], sizes[i]));
+  if (worst == 0) return std::nullopt;
   Finding f;
   f.code = "WP-GRD-012";
-  f.measured = noise / std::max(noise, size);  // 1: all of it is rounding
-  f.threshold = allowed_loss(dtype);
-  f.message = say("the second derivative is what is left of terms that cancel: ", digits_left(f.measured, dtype),
+  f.measured = worst;
+  f.threshold = allowed;
+  f.message = say("the second derivative is what is left of terms that cancel: ", digits_left(worst, size.dtype()),
                   " of its digits are right.");
   f.advice =
       "Where factors are only multiplied with each other again, use the matrix itself; else bring the matrix and what"
@@ -77,15 +87,9 @@ void find_cancelled(const Backward& b, const Tensor& cotangents, const Tensor& l
   if (!b.verify().value_or(true)) return;
   const Tensor rounding = multiply(divide(cotangents, least), 2 * finfo(size.dtype()).eps);
   if (!any_true(greater(rounding, multiply(size, allowed_loss(size.dtype()))))) return;
-  const Tensor one = gradient_rounded(b, 1), two = gradient_rounded(b, 2), three = gradient_rounded(b, 3);
-  const std::vector<double> noise = doubles_of(maximum(size_of(subtract(one, two)), size_of(subtract(two, three)))),
-                            sizes = doubles_of(size);
-  std::optional<Finding> worst;
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    if (std::optional<Finding> f = cancelled(noise[i], sizes[i], size.dtype());
-        f && (!worst || f->measured > worst->measured))
-      worst = std::move(f);
-  if (worst) b.find(std::move(*worst));
+  const std::array<Tensor, 3> rounded{cotangents_rounded(b, 1)[0], cotangents_rounded(b, 2)[0],
+                                      cotangents_rounded(b, 3)[0]};
+  if (std::optional<Finding> f = cancelled(size, rounded)) b.suspect(std::move(*f));
 }
 
 }  // namespace wp::linalg

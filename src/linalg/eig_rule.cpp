@@ -267,7 +267,8 @@ void find_lost(const Backward& b, const Tensor& w, const Tensor& v, const Tensor
               say("eigenvectors are nearly dependent, or eigenvalues nearly equal: rounding of the matrix moves the "
                   "gradient by about ",
                   worst, " of itself."),
-              "Use a function of the matrix (expm, sqrtm, matrix_power), or eigh if it should be symmetric.");
+              "Use a function of the matrix (expm, sqrtm, matrix_power), or eigh if it should be symmetric.",
+              b.of_derivative());
 }
 
 Tensor gradient_of_values(const Backward& b, const Tensor& w, const Tensor& v, const Tensor& g,

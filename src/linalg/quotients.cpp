@@ -37,14 +37,14 @@ void find_kink(const Backward& b, double measured, double threshold, std::string
 }
 
 void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
-               const char* advice) {
+               const char* advice, bool part) {
   Finding f;
   f.code = code;
   f.measured = measured;
   f.threshold = threshold;
   f.message = std::move(message);
   f.advice = advice;
-  b.find(std::move(f));
+  part ? b.suspect(std::move(f)) : b.find(std::move(f));
 }
 
 double near_enough(const Backward& b, const Tensor& a) {

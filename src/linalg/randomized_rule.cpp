@@ -221,6 +221,7 @@ class Leading : public Backward {
     return b_.pulled_back(f, x, g);
   }
   void find(Finding f) const override { b_.find(std::move(f)); }
+  void suspect(Finding f) const override { b_.suspect(std::move(f)); }
 
  private:
   const Backward& b_;

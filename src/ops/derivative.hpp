@@ -75,6 +75,8 @@ struct Backward : Saved {
   virtual Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const = 0;
   // A fact about this derivative: tape.findings().
   virtual void find(Finding f) const = 0;
+  // A loss of digits in what this rule gives: a fact where the whole derivative has lost them too.
+  virtual void suspect(Finding f) const { find(std::move(f)); }
 };
 
 struct Forward : Saved {
