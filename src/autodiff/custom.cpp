@@ -199,6 +199,7 @@ class Captures : public Follower {
       if (const auto* const f = dynamic_cast<const Follower*>(l->observer)) followers_.push_back(f);
   }
   // Also for functions inside of this one.
+  bool goes_back() const noexcept override { return false; }
   bool follows(const Tensor& t) const noexcept override {
     return !own_.contains(t.node()) && !own_ids_.contains(t.node()->id) &&
            std::any_of(followers_.begin(), followers_.end(), [&](const Follower* f) { return f->follows(t); });

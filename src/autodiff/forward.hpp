@@ -14,6 +14,7 @@ class Tangents : public Follower {
  public:
   void after(Call& c) override;
   bool follows(const Tensor& t) const noexcept override { return of(t).defined(); }
+  bool goes_back() const noexcept override { return false; }
   void set(const Tensor& x, Tensor tangent);
   // Undefined: zero.
   Tensor of(const Tensor& x) const;

@@ -82,9 +82,8 @@ class RuleCall : public OnWay {
     return autodiff::pulled_back(f, x, g, place);
   }
   void find(Finding f) const override { pass_.tape_.find(own(std::move(f))); }
-  void suspect(Finding f) const override {
-    pass_.suspected_.push_back(own(std::move(f)));
-    pass_.suspects_.push_back(step_);
+  void suspect(Finding f, const std::array<Tensor, 3>& otherwise) const override {
+    pass_.suspected_.push_back({step_, own(std::move(f)), otherwise});
   }
 
  private:
@@ -211,13 +210,24 @@ Tensor Reverse::finished(std::int32_t slot, bool keep) {
   return keep ? g : std::move(g);
 }
 
+Tensors Reverse::ruled(const RuleCall& rule, std::size_t step) {
+  const std::size_t before = suspected_.size();
+  Tensors in = rule.op.vjp(rule);
+  for (std::size_t k = before; k < suspected_.size(); ++k) [[unlikely]] {
+      const linalg::Unrecorded here;
+      for (Tensor& other : suspected_[k].off) other = subtract(other, in[0]);
+    }
+  for (const Suspicion& s : request_.shaken)
+    if (s.step == step) in[0] = add(in[0], s.off[request_.rounding - 1]);
+  return in;
+}
+
 Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents, std::span<const bool> wanted) {
   const Step& s = tape_.steps()[step];
   tape_.check_unchanged(s);
   context().saw_nonfinite = false;
   const RuleCall rule(*this, step, s.view(), cotangents, wanted);
-  const bool otherwise = std::count(request_.rounded.begin(), request_.rounded.end(), step) > 0;
-  Tensors in = otherwise ? linalg::cotangents_rounded(rule, request_.rounding) : s.op->vjp(rule);
+  Tensors in = ruled(rule, step);
   if (!context().saw_nonfinite) [[likely]]
     return in;
   // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
@@ -225,7 +235,7 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
   return support_->masked(step, in, [&](const Saved& finite, std::span<const Tensor> rests) {
     RuleCall again(*this, step, finite, cotangents, wanted);
     again.rests = rests;
-    return s.op->vjp(again);
+    return ruled(again, step);
   });
 }
 
@@ -341,7 +351,7 @@ void Tape::judge_rounding(const Request& r, const Reverse& way, std::span<const 
     const linalg::Unrecorded here;
     Request other = r;
     other.verify = false;
-    other.rounded = way.suspects();
+    other.shaken = way.suspected();
     std::vector<std::array<Tensor, 3>> again(found.size());
     for (other.rounding = 1; other.rounding <= 3; ++other.rounding) {
       const std::vector<Tensor> rounded = Reverse(*this, other).run();
@@ -354,7 +364,7 @@ void Tape::judge_rounding(const Request& r, const Reverse& way, std::span<const 
     }
     if (!lost) return;
   }
-  for (const Finding& f : way.suspected()) find(f);
+  for (const Suspicion& s : way.suspected()) find(s.finding);
   if (!way.suspected().empty() || !asked) return;
   lost->op = r.function;
   lost->place = r.place;

@@ -5,6 +5,8 @@
 
 namespace wp::autodiff {
 
+class RuleCall;
+
 class Reverse {
  public:
   Reverse(Tape& tape, const Request& request);
@@ -12,9 +14,7 @@ class Reverse {
   std::vector<Tensor> run();
   // Whether what was differentiated is itself a derivative.
   bool of_derivative() const noexcept { return of_derivative_; }
-  // What rules suspect of their parts of it (Backward::suspect), and the steps that they belong to.
-  const std::vector<Finding>& suspected() const noexcept { return suspected_; }
-  const std::vector<std::size_t>& suspects() const noexcept { return suspects_; }
+  const std::vector<Suspicion>& suspected() const noexcept { return suspected_; }
 
  private:
   friend class RuleCall;
@@ -23,6 +23,8 @@ class Reverse {
   // Whether some call of a derivative's rule rests on what the step gave.
   bool leads_to_rule(std::size_t step) const;
   void go_back(std::size_t step);
+  // What a rule gives, and in which of it there is doubt.
+  Tensors ruled(const RuleCall& rule, std::size_t step);
   Tensors apply_rule(std::size_t step, std::span<const Tensor> cotangents, std::span<const bool> wanted);
   void add_to(std::int32_t slot, Tensor g);
   Tensor finished(std::int32_t slot, bool keep);
@@ -41,8 +43,7 @@ class Reverse {
   std::vector<char> hooked_;        // by slot: a hook has changed its gradient; empty: none has
   bool* chose_;                     // Saved::chose
   bool of_derivative_ = false;
-  std::vector<Finding> suspected_;
-  std::vector<std::size_t> suspects_;
+  std::vector<Suspicion> suspected_;
   std::uint64_t draws_ = 0;           // of last digits
   std::unique_ptr<Support> support_;  // once something is not finite
 };

@@ -1,5 +1,6 @@
 // The tape: an observer that keeps what the derivative rules of the recorded calls need.
 #pragma once
+#include <array>
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,15 +14,22 @@ namespace wp::autodiff {
 // The seeds of the targets, had these and (as far as they are defined) the sources been other ones.
 using Reseed = std::function<Tensors(std::span<const Tensor> targets, std::span<const Tensor> sources)>;
 
+// What a rule suspects of its part of a derivative (Backward::suspect): by what three others differ from it.
+struct Suspicion {
+  std::size_t step;
+  Finding finding;
+  std::array<Tensor, 3> off;
+};
+
 struct Request {
   std::span<const Tensor> targets, seeds, sources;  // seeds: one per target; undefined: ones
   bool zero_unconnected = false;
   std::optional<bool> verify = std::nullopt;
   Place place;
   std::string_view function = "gradient";
-  const Reseed* reseed = nullptr;             // none: seeds do not vary
-  std::uint64_t rounding = 0;                 // not 0: cotangents get other last digits, drawn with this
-  std::span<const std::size_t> rounded = {};  // and so do the outputs of these steps
+  const Reseed* reseed = nullptr;          // none: seeds do not vary
+  std::uint64_t rounding = 0;              // not 0: cotangents get other last digits, drawn with this
+  std::span<const Suspicion> shaken = {};  // and what these rules give is as they showed it then
 };
 
 class Reverse;
@@ -35,6 +43,7 @@ class Tape : public Follower {
     const std::int32_t slot = slots_.find(t);
     return slot >= 0 && !stopped_.contains(slot);
   }
+  bool goes_back() const noexcept override { return true; }
 
   void watch(const Tensor& x);
   // One per source; undefined: the targets do not depend on it.

@@ -37,17 +37,18 @@ double allowed_loss(DType dtype) {
   return finfo(real_of(dtype)).eps < 1e-15 ? 1e-6 : 1e-3;
 }
 
-}  // namespace
-
-Tensors cotangents_rounded(const Backward& b, std::uint64_t seed) {
+// The gradient if the outputs had other last digits.
+Tensor gradient_rounded(const Backward& b, std::uint64_t seed) {
   Tensors out(b.out.begin(), b.out.end());
   for (Tensor& t : out)
     if (is_floating(t.dtype())) t = rounded_otherwise(t, seed);
   const Tensors cotangents = b.taylor({out, {}}, {}, 0)[0];
   Saved other = b;
   other.out = {out.begin(), out.size()};
-  return b.op.vjp(Rounded(b, other, {cotangents.begin(), b.cotangents.size()}));
+  return b.op.vjp(Rounded(b, other, {cotangents.begin(), b.cotangents.size()}))[0];
 }
+
+}  // namespace
 
 Tensor rounded_otherwise(const Tensor& x, std::uint64_t seed) {
   return multiply(x, add(multiply(real(noise_like(x, seed)), finfo(real_of(x.dtype())).eps), 1));
@@ -87,9 +88,8 @@ void find_cancelled(const Backward& b, const Tensor& cotangents, const Tensor& l
   if (!b.verify().value_or(true)) return;
   const Tensor rounding = multiply(divide(cotangents, least), 2 * finfo(size.dtype()).eps);
   if (!any_true(greater(rounding, multiply(size, allowed_loss(size.dtype()))))) return;
-  const std::array<Tensor, 3> rounded{cotangents_rounded(b, 1)[0], cotangents_rounded(b, 2)[0],
-                                      cotangents_rounded(b, 3)[0]};
-  if (std::optional<Finding> f = cancelled(size, rounded)) b.suspect(std::move(*f));
+  const std::array<Tensor, 3> rounded{gradient_rounded(b, 1), gradient_rounded(b, 2), gradient_rounded(b, 3)};
+  if (std::optional<Finding> f = cancelled(size, rounded)) b.suspect(std::move(*f), rounded);
 }
 
 }  // namespace wp::linalg

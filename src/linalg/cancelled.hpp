@@ -15,8 +15,6 @@ std::string digits_left(double error, DType dtype);
 // What rounding leaves of a second derivative of this size, as measured by three with other last digits, member by
 // member of a stack (WP-GRD-012); nothing where that is six digits or more, three in f32.
 std::optional<Finding> cancelled(const Tensor& size, std::span<const Tensor, 3> rounded);
-// What b's rule gives if the outputs of its call had other last digits.
-Tensors cotangents_rounded(const Backward& b, std::uint64_t seed);
 // The size of a derivative, member by member.
 Tensor derivative_size(const Tensor& x);
 // The same of a rule's answer, suspected where rounding of the cotangents, divided by the `least` denominator, is

@@ -254,21 +254,25 @@ void find_lost(const Backward& b, const Tensor& w, const Tensor& v, const Tensor
                risk = divide(multiply(square(size_of(x)), most), where(equal(least, 0), 1, least));
   if (!any_true(greater(risk, std::pow(u, -0.3)))) return;
   Tensor off = zeros_like(most);
-  for (const std::uint64_t seed : {1, 2, 3})
-    off = maximum(off, size_of(subtract(at(Rounded(b, w, v, x, apart, seed)), g)));
+  std::array<Tensor, 3> otherwise;
+  for (std::size_t k = 0; k < 3; ++k) {
+    otherwise[k] = at(Rounded(b, w, v, x, apart, k + 1));
+    off = maximum(off, size_of(subtract(otherwise[k], g)));
+  }
   const Tensor size = size_of(g),
                part = where(equal(size, 0), 0, divide(multiply(off, 4), where(equal(size, 0), 1, size)));
   double worst = astype(wp::max(part), f64).item<double>();
   // Vectors that are dependent but for a few digits may lose them all alike.
-  if (b.cotangents.size() > 1 && b.cotangents[1].defined() && any_true(greater(risk, 0.1 / u)))
-    worst = std::max(worst, 1.0);
-  if (!(worst <= allowed))
-    find_loss(b, "WP-GRD-012", worst, allowed,
-              say("eigenvectors are nearly dependent, or eigenvalues nearly equal: rounding of the matrix moves the "
-                  "gradient by about ",
-                  worst, " of itself."),
-              "Use a function of the matrix (expm, sqrtm, matrix_power), or eigh if it should be symmetric.",
-              b.of_derivative());
+  const bool alike = b.cotangents.size() > 1 && b.cotangents[1].defined() && any_true(greater(risk, 0.1 / u));
+  if (alike) worst = std::max(worst, 1.0);
+  if (worst <= allowed) return;
+  Finding f = loss_of_digits(
+      "WP-GRD-012", worst, allowed,
+      say("eigenvectors are nearly dependent, or eigenvalues nearly equal: rounding of the matrix moves the gradient "
+          "by about ",
+          worst, " of itself."),
+      "Use a function of the matrix (expm, sqrtm, matrix_power), or eigh if it should be symmetric.");
+  b.of_derivative() && !alike ? b.suspect(std::move(f), otherwise) : b.find(std::move(f));
 }
 
 Tensor gradient_of_values(const Backward& b, const Tensor& w, const Tensor& v, const Tensor& g,

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "linalg/cancelled.hpp"
 #include "linalg/stack.hpp"
-#include "ops/dispatch.hpp"
+#include "ops/follower.hpp"
 #include "ops/moves.hpp"
 #include "wellposed/creation.hpp"
 #include "wellposed/index.hpp"
@@ -36,15 +36,18 @@ void find_kink(const Backward& b, double measured, double threshold, std::string
   b.find(std::move(f));
 }
 
-void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
-               const char* advice, bool part) {
+Finding loss_of_digits(const char* code, double measured, double threshold, std::string message, const char* advice) {
   Finding f;
   f.code = code;
   f.measured = measured;
   f.threshold = threshold;
   f.message = std::move(message);
   f.advice = advice;
-  part ? b.suspect(std::move(f)) : b.find(std::move(f));
+  return f;
+}
+void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
+               const char* advice) {
+  b.find(loss_of_digits(code, measured, threshold, std::move(message), advice));
 }
 
 double near_enough(const Backward& b, const Tensor& a) {
@@ -272,6 +275,9 @@ void refuse_splitting(const Tensor& p, const Tensor& small) {
 // p with zeros where `small` is true, which p has there, and its derivatives too.
 extern const Op op_vanishing;
 Tensor vanishing(const Tensor& p, const Tensor& small) {
+  if (followed(p, true))
+    no_derivative_here("how vectors of repeated values turn in forward mode is not known to a way back.",
+                       "Use GradientTape twice.");
   const Tensor* const in[] = {&p, &small};
   return call1(op_vanishing, in, {}, {});
 }

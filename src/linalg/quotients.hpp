@@ -66,9 +66,10 @@ int terms_for(const Backward& b);
 void find_kink(const Backward& b, double measured, double threshold, std::string message);
 // The same for a function of singular values that is smooth where `kept` (values_that_are) counts `smooth` of them.
 void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std::string_view why);
-// Digits were lost; `part`: of what this rule gives, which may be little of the whole (Backward::suspect).
+// Digits were lost.
+Finding loss_of_digits(const char* code, double measured, double threshold, std::string message, const char* advice);
 void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
-               const char* advice, bool part = false);
+               const char* advice);
 // Gaps, relative to the largest value, that leave a derivative six digits; 1/gap enters once more for a second one.
 // `a`: the matrix, which is decomposed in its working dtype. To be asked while the way back is recorded.
 double near_enough(const Backward& b, const Tensor& a);

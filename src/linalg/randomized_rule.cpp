@@ -221,7 +221,9 @@ class Leading : public Backward {
     return b_.pulled_back(f, x, g);
   }
   void find(Finding f) const override { b_.find(std::move(f)); }
-  void suspect(Finding f) const override { b_.suspect(std::move(f)); }
+  void suspect(Finding f, const std::array<Tensor, 3>& otherwise) const override {
+    b_.suspect(std::move(f), otherwise);
+  }
 
  private:
   const Backward& b_;

@@ -233,6 +233,20 @@ struct Compared {
   }
 };
 
+// What the series of a first derivative, differentiated again, leaves of cotangents of vectors that cancel. […, 1, 1]
+Tensor series_error(const Backward& b, const Clusters& c, double eps) {
+  Tensor most = zeros_like(c.near);
+  for (const Tensor& g : b.cotangents)
+    if (g.defined() && g.ndim() == c.near.ndim()) most = maximum(most, size_of(g));
+  const auto k = static_cast<std::ptrdiff_t>(c.w.shape().back());
+  std::vector<double> largest;
+  for (auto first = c.s.begin(); first != c.s.end(); first += k)
+    largest.push_back(std::fabs(
+        *std::max_element(first, first + k, [](double x, double y) { return std::fabs(x) < std::fabs(y); })));
+  const Tensor values = astype(Tensor::from(largest, c.near.shape()), most.dtype());
+  return multiply(divide(most, where(equal(values, 0), 1, values)), std::pow(eps, 2.0 / 3));
+}
+
 }  // namespace
 
 void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType dtype, bool signs,
@@ -262,6 +276,7 @@ void compare_bases(const Backward& b, const Clusters& c, double eps, int first_f
       noise = noise.defined() ? maximum(noise, off) : off;
     }
     pair.allowed = add(pair.allowed, multiply(noise, 64));
+    if (b.of_derivative()) pair.allowed = maximum(pair.allowed, series_error(b, c, eps));
     pair.judge(b, c);
     return;
   }

@@ -2,6 +2,7 @@
 // tangents) and never add: only the tape adds. A cotangent is brought to its input's shape and dtype by the tape.
 // Complex: a cotangent is ∂L/∂Re + i ∂L/∂Im.
 #pragma once
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -75,8 +76,12 @@ struct Backward : Saved {
   virtual Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const = 0;
   // A fact about this derivative: tape.findings().
   virtual void find(Finding f) const = 0;
-  // A loss of digits in what this rule gives: a fact where the whole derivative has lost them too.
-  virtual void suspect(Finding f) const { find(std::move(f)); }
+  // A loss of digits in what this rule gives its first input, as `otherwise` shows, which has other last digits: a
+  // fact where the whole derivative has lost them too.
+  virtual void suspect(Finding f, const std::array<Tensor, 3>& otherwise) const {
+    (void)otherwise;
+    find(std::move(f));
+  }
 };
 
 struct Forward : Saved {
