@@ -137,9 +137,9 @@ void verify_eig(const Backward& b, const EigenClusters& c) {
   });
 }
 
-// How far cotangents of tied values are apart, relative to the largest of their member.
-double unevenness(const EigenClusters& c, std::size_t n, const std::vector<complex128>& g) {
-  double worst = 0;
+// How far cotangents of each tie are apart, relative to the largest of their member.
+std::vector<double> unevenness(const EigenClusters& c, std::size_t n, const std::vector<complex128>& g) {
+  std::vector<double> all;
   for (const EigenClusters::Tie& t : c.all_ties) {
     double most = 0, apart = 0;
     for (std::size_t i = 0; i < n; ++i) most = std::max(most, std::abs(g[t.member * n + i]));
@@ -149,9 +149,9 @@ double unevenness(const EigenClusters& c, std::size_t n, const std::vector<compl
     };
     spread(t.values);
     spread(t.mirrored);
-    if (most > 0) worst = std::max(worst, apart / most);
+    all.push_back(most > 0 ? apart / most : 0);
   }
-  return worst;
+  return all;
 }
 
 // Each cotangent replaced by the mean over its tie, if the loss has a kink there (quotients.cpp, levelled). `at`:
@@ -162,20 +162,24 @@ Tensor levelled(const Backward& b, const Tensor& w, const Tensor& g, const Eigen
   const auto n = static_cast<std::size_t>(w.shape().back());
   const double eps = finfo(real_of(w.dtype())).eps, allowed = std::ldexp(eps, 14) * static_cast<double>(n);
   const auto far = [&](const Tensor& t) { return unevenness(c, n, astype(t, c128).to_vector<complex128>()); };
-  const double worst = unrecorded([&] {
-    const double wide = far(at(levelled_values(c, w, 64 * eps))), narrow = far(at(levelled_values(c, w, 4 * eps)));
-    return narrow <= wide / 4 ? 0 : narrow;
-  });
+  std::vector<double> uneven = unrecorded([&] { return far(at(levelled_values(c, w, 4 * eps))); });
+  const std::vector<double> wide = unrecorded([&] { return far(at(levelled_values(c, w, 64 * eps))); });
+  for (std::size_t t = 0; t < uneven.size(); ++t)
+    if (uneven[t] <= wide[t] / 4) uneven[t] = 0;
+  const double worst = uneven.empty() ? 0 : *std::max_element(uneven.begin(), uneven.end());
   if (worst <= allowed) return g;
   find_kink(b, worst, allowed,
             "the loss has a kink here: it treats eigenvalues that are equal differently. The gradient is a "
             "subgradient: the mean over the tie.");
   std::vector<double> mean(static_cast<std::size_t>(w.size()) * n, 0);
   for (std::size_t i = 0; i < static_cast<std::size_t>(w.size()); ++i) mean[i * n + i % n] = 1;
-  for (const EigenClusters::Tie& t : c.all_ties)
+  for (std::size_t k = 0; k < uneven.size(); ++k) {
+    if (uneven[k] <= allowed) continue;
+    const EigenClusters::Tie& t = c.all_ties[k];
     for (const auto& values : {t.values, t.mirrored})
       for (const std::size_t i : values)
         for (const std::size_t j : values) mean[(t.member * n + i) * n + j] = 1 / static_cast<double>(values.size());
+  }
   Dims shape = w.shape();
   shape.push_back(w.shape().back());
   return squeeze(matmul(astype(Tensor::from(mean, shape), g.dtype()), column(g)), -1);

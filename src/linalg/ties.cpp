@@ -15,19 +15,19 @@ namespace wp::linalg {
 
 namespace {
 
-// How far cotangents of tied values are apart, of the members where that is more than rounding.
-double unevenness(const Clusters& c, std::size_t k, const std::vector<double>& v, double eps) {
+// How far cotangents of tied values are apart, member by member; 0 where that is rounding.
+std::vector<double> unevenness(const Clusters& c, std::size_t k, const std::vector<double>& v, double eps) {
   const std::vector<double> to = level(c, k, v);
-  double worst = 0;
+  std::vector<double> all;
   for (std::size_t first = 0; first < v.size(); first += k) {
     double apart = 0, size = 0;
     for (std::size_t i = first; i < first + k; ++i) {
       size = std::max(size, std::fabs(v[i]));
       apart = std::max(apart, std::fabs(v[i] - to[i]));
     }
-    if (apart > std::ldexp(1.0, 14) * static_cast<double>(k) * eps * size) worst = std::max(worst, apart);
+    all.push_back(apart > std::ldexp(1.0, 14) * static_cast<double>(k) * eps * size ? apart : 0);
   }
-  return worst;
+  return all;
 }
 
 // Values that vanish up to rounding may be 0.
@@ -38,21 +38,22 @@ double unevenness(const Clusters& c, std::size_t k, const std::vector<double>& v
       "Mask such values (where), add a multiple of the identity, or use pinv; of determinants det has a derivative.");
 }
 
-// The same at values that are split a little, if what follows can be asked: 0 if it falls with the distance.
-std::optional<double> unevenness_at(const Clusters& c, const Tensor& g,
-                                    const std::function<Tensor(const Tensor& values)>& at) {
+// The same at values that are split a little, if what follows can be asked: 0 where it falls with the distance.
+std::optional<std::vector<double>> unevenness_at(const Clusters& c, const Tensor& g,
+                                                 const std::function<Tensor(const Tensor& values)>& at) {
   const Unrecorded here;
   const auto k = static_cast<std::size_t>(g.shape().back());
   const double eps = finfo(g.dtype()).eps;
   const auto far = [&](double split) {
     const std::vector<double> again = doubles_of(at(level_values(c, g, split)));
-    const bool finite = std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); });
-    return finite ? unevenness(c, k, again, eps) : HUGE_VAL;
+    if (!std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); })) refuse_pole();
+    return unevenness(c, k, again, eps);
   };
-  double wide = 0, narrow = 0;
+  std::vector<double> wide, narrow;
   if (!answered([&] { wide = far(64 * eps), narrow = far(4 * eps); })) return std::nullopt;
-  if (!std::isfinite(wide) || !std::isfinite(narrow)) refuse_pole();
-  return narrow <= wide / 4 ? 0 : narrow;
+  for (std::size_t m = 0; m < wide.size(); ++m)
+    if (narrow[m] <= wide[m] / 4) narrow[m] = 0;
+  return narrow;
 }
 
 }  // namespace
@@ -80,20 +81,22 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
   const auto k = static_cast<std::size_t>(g.shape().back());
   const std::vector<double> v = unrecorded([&] { return doubles_of(g); });
   const double eps = finfo(g.dtype()).eps;
-  double worst = unevenness(c, k, v, eps);
-  if (worst > 0 || b.verify().value_or(true))
-    if (const auto again = unevenness_at(c, g, at)) worst = *again;
+  std::vector<double> uneven = unevenness(c, k, v, eps);
+  const auto most = [&] { return uneven.empty() ? 0 : *std::max_element(uneven.begin(), uneven.end()); };
+  if (most() > 0 || b.verify().value_or(true))
+    if (auto again = unevenness_at(c, g, at)) uneven = std::move(*again);
+  const double worst = most();
   if (worst == 0) return g;
   find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
             say("the loss has a kink here: it treats ", what,
                 " that are equal (or zero) differently. The gradient is a subgradient: the mean over the tie."));
-  // The same as a matrix, column by column, so that it differentiates.
+  // The same as a matrix, column by column, so that it differentiates; members without a kink stay as they are.
   std::vector<double> mean(v.size() * k, 0);
   for (std::size_t j = 0; j < k; ++j) {
     std::vector<double> unit(v.size(), 0);
     for (std::size_t first = 0; first < v.size(); first += k) unit[first + j] = 1;
     const std::vector<double> column_of = level(c, k, unit);
-    for (std::size_t i = 0; i < v.size(); ++i) mean[i * k + j] = column_of[i];
+    for (std::size_t i = 0; i < v.size(); ++i) mean[i * k + j] = uneven[i / k] > 0 ? column_of[i] : unit[i];
   }
   Dims shape = g.shape();
   shape.push_back(g.shape().back());

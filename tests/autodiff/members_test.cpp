@@ -146,6 +146,24 @@ TEST(SpectralGradient, OfAMemberWithoutTiesDoesNotSeeATieBesideIt) {
   }
 }
 
+TEST(ValuesGradient, OfAMemberDoesNotSeeAKinkBesideIt) {
+  Draw d(10);
+  const std::pair<const char*, Tensor (*)(const Tensor&)> values[] = {
+      {"svdvals", [](const Tensor& x) { return linalg::svdvals(x); }},
+      {"eigvalsh", [](const Tensor& x) { return linalg::eigvalsh(x); }},
+      {"eigvals", [](const Tensor& x) { return real(linalg::eigvals(x)); }}};
+  for (const DType dtype : {f32, f64})
+    for (const auto& [name, f] : values) {
+      const Tensor kinked = 2 * eye(3, {.dtype = dtype}), weights = astype(Tensor{1.0, 1.0, 5e-3}, dtype);
+      const auto loss = [&, &f = f](const Tensor& x) { return sum(f(x) * weights); };
+      for (const std::vector<double>& s : {std::vector<double>{3, 2, 1}, {3, 1, 1}, {3, 2, 0}, {2, 2, 2}}) {
+        const Tensor one = astype(d.with_eigenvalues(s), dtype), alone = gradient_by(loss, one);
+        for (const Tensor& beside : {kinked, one * 3})
+          EXPECT_TRUE(same_bits(gradient_by(loss, stack({beside, one}))[{1}], alone)) << name << one;
+      }
+    }
+}
+
 // Counts the calls of each op.
 class Count : public Witness {
  public:
