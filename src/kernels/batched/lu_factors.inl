@@ -86,6 +86,10 @@ void lu(int m, int n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Mar
            *const order = room.take(m);
   const auto run = [&](auto rows, auto columns) __attribute__((always_inline)) {
     blocks(range, [&](std::int64_t first, int have) {
+      if (2 * m * n * have * static_cast<std::int64_t>(sizeof(T)) < kFetched) {  // two results
+        fetch_to_write(m * rank, first, have, l);
+        fetch_to_write(rank * n, first, have, u);
+      }
       load<T>(m, n, a, first, have, matrix);
       V largest;
       const M good = factor_lanes(rows, columns, matrix, order, left, right, largest);
