@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "linalg/clusters.hpp"
 #include "linalg/rules.hpp"
+#include "wellposed/creation.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::autodiff {
@@ -13,7 +15,10 @@ namespace {
 
 constexpr int kSide = 4;  // points on each side
 constexpr std::size_t kPoints = 2 * kSide + 1;
-constexpr double kFarthest = 0.9 / 16;                     // of h: no number at which values would often meet
+constexpr double kFirst = 0.9 / 16;  // step: no number at which values would often meet
+double point(std::size_t p) {
+  return static_cast<double>(p) - kSide;
+}
 using Weights = std::vector<std::array<double, kPoints>>;  // by order of the derivative, then point −4 … 4
 
 // Weights of the points −side … side for derivatives at 0 of the polynomial through them (B. Fornberg, Math. Comp. 51
@@ -45,89 +50,176 @@ Weights weights_of(int side, int order) {
   return w;
 }
 
-using Samples = std::array<std::vector<Tensor>, kPoints>;
+using Many = std::vector<Tensor>;
+using Samples = std::array<Many, kPoints>;
 
-Tensor combined(const Samples& at, const std::array<double, kPoints>& weights, std::size_t i, double scale) {
+Tensor combined(const Samples& at, const std::array<double, kPoints>& weights, std::size_t i) {
   Tensor all;
   for (std::size_t p = 0; p < kPoints; ++p) {
     if (weights[p] == 0 || !at[p][i].defined()) continue;
-    const Tensor term = multiply(at[p][i], weights[p] * scale);
+    const Tensor term = multiply(at[p][i], weights[p]);
     all = all.defined() ? add(all, term) : term;
   }
   return all;
 }
 
-// By how much of a member's size its most different element differs.
-double farthest(const Tensor& off, const Tensor& size, std::size_t batch) {
-  Ints axes;
-  for (std::size_t a = batch; a < off.shape().size(); ++a) axes.push_back(static_cast<std::int64_t>(a));
-  const auto largest = [&](const Tensor& x) { return max(abs(x), {.axis = axes}); };
-  const Tensor whole = largest(size), ratio = divide(largest(off), where(equal(whole, 0), 1, whole));
-  const double worst = ratio.size() > 0 ? astype(max(ratio), f64).item<double>() : 0;
-  return std::isfinite(worst) ? worst : HUGE_VAL;
-}
+// What is known of one member at its step h: f, its slope, by how much that would be another without the two points
+// that are farthest away, and what the steps add to the loss.
+struct Seen {
+  double h = kFirst, value = 0, slope = 0, off = HUGE_VAL, loss = 0;
+};
+// The search for a step: more where rounding hides the slope, less where the polynomial does not follow.
+struct Search {
+  Seen now, best;
+  bool done = false;
+  int way = 0, turns = 0;
 
-// f at the points x + t v but the middle one. At some of them may lie a pole: they are too far away then.
-bool sampled(const Function& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v, double h, Samples& at) {
-  try {
+  double wanted(const Seen& s, double part) const { return part * std::max(s.slope, s.loss); }
+  void go_on(double eps) {
+    const bool better = now.off < best.off;
+    const double enough = wanted(now, std::pow(eps, 0.6));
+    if (better) best = now;
+    const bool worse = way != 0 && now.off > 2 * best.off;
+    done = now.off <= enough || ++turns > 12 || (worse && (way > 0 || found(eps)));
+    if (done) return;
+    const bool rounding = now.off <= 256 * eps * now.value / now.h;
+    if (way == 0) way = rounding ? 1 : -1;
+    done = (way > 0) != rounding || now.h > 1e30;
+    now.h *= way < 0 ? 0.25 : enough > 0 ? std::clamp(now.off / enough, 0x1p4, 0x1p80) : 0x1p20;
+  }
+  void fail() {  // some point was no point of f
+    done = way > 0 || ++turns > 12;
+    way = -1;
+    now.h /= 4;
+  }
+  bool found(double eps) const {
+    return best.off <= std::max(wanted(best, std::pow(eps, 0.4)), std::sqrt(eps) * best.value);
+  }
+};
+
+class Sampling {
+ public:
+  Sampling(const Function& f, const Many& x, const Many& v, std::size_t batch) : f_(f), x_(x), v_(v) {
+    const auto first = std::find_if(v.begin(), v.end(), [](const Tensor& t) { return t.defined(); });
+    for (std::size_t a = 0; a < batch; ++a) members_.push_back(first->shape()[a]);
+    at_[kSide] = f(x);
+    for (const Tensor& y : at_[kSide])
+      if (y.defined()) eps_ = std::max(eps_, finfo(y.dtype()).eps);
+    std::int64_t count = 1;
+    for (const std::int64_t n : members_) count *= n;
+    all_.resize(static_cast<std::size_t>(count));
+  }
+
+  std::optional<std::vector<Many>> taylor(int order) {
+    if (all_.empty()) return taylor_at(order);
+    step();
+    bool again = false;
+    for (; !std::all_of(all_.begin(), all_.end(), [](const Search& m) { return m.done; }); again = true) {
+      const linalg::Unrecorded here;
+      step();
+    }
+    if (!std::all_of(all_.begin(), all_.end(), [&](const Search& m) { return m.found(eps_); })) return std::nullopt;
+    for (Search& m : all_) {
+      again = again || m.now.h != m.best.h;
+      m.now.h = m.best.h;
+    }
+    if (again) sample();
+    return taylor_at(order);
+  }
+
+ private:
+  // The members' steps, for a tensor of this rank.
+  Tensor steps(std::size_t rank) const {
+    std::vector<double> h;
+    for (const Search& m : all_) h.push_back(m.now.h);
+    Dims shape = members_;
+    while (shape.size() < rank) shape.push_back(1);
+    return Tensor::from(h, shape);
+  }
+  void sample() {
     for (std::size_t p = 0; p < kPoints; ++p) {
       if (p == kSide) continue;
-      std::vector<Tensor> beside = x;
-      for (std::size_t i = 0; i < x.size(); ++i)
-        if (v[i].defined()) beside[i] = add(x[i], multiply(v[i], h * (static_cast<double>(p) - kSide)));
-      at[p] = f(beside);
+      Many beside = x_;
+      for (std::size_t i = 0; i < x_.size(); ++i)
+        if (v_[i].defined())
+          beside[i] =
+              add(x_[i],
+                  multiply(v_[i], astype(multiply(steps(v_[i].shape().size()), point(p)), real_of(v_[i].dtype()))));
+      at_[p] = f_(beside);
     }
-    return true;
-  } catch (const NonFiniteError&) {
-  } catch (const GradientError&) {
   }
-  return false;
-}
+  void step() {
+    try {
+      sample();
+    } catch (const NonFiniteError&) {
+      return fail();
+    } catch (const GradientError&) {
+      return fail();
+    }
+    look();
+    for (Search& m : all_)
+      if (!m.done) m.go_on(eps_);
+  }
+  void fail() {
+    for (Search& m : all_)
+      if (!m.done) m.fail();
+  }
+  void look() {
+    const linalg::Unrecorded here;
+    static const Weights nine = weights_of(kSide, 1), seven = weights_of(kSide - 1, 1);
+    for (Search& m : all_) m.now = {m.now.h, 0, 0, 0, 0};
+    const auto most = [&](const Tensor& x, double Seen::*field, bool per_step) {
+      const std::vector<double> each = largest_of_members(x);
+      for (std::size_t m = 0; m < all_.size(); ++m) {
+        const double y = per_step ? each[m] / all_[m].now.h : each[m];
+        all_[m].now.*field = std::max(all_[m].now.*field, std::isfinite(y) ? y : HUGE_VAL);
+      }
+    };
+    for (std::size_t i = 0; i < at_[kSide].size(); ++i) {
+      if (!at_[kSide][i].defined()) continue;
+      const Tensor slope = combined(at_, nine[1], i);
+      most(slope, &Seen::slope, true);
+      most(subtract(slope, combined(at_, seven[1], i)), &Seen::off, true);
+      for (const Many& values : at_)
+        if (values[i].defined()) most(values[i], &Seen::value, false);
+      if (v_[i].defined()) most(multiply(at_[kSide][i], v_[i]), &Seen::loss, false);
+    }
+  }
+  std::vector<double> largest_of_members(const Tensor& x) const {
+    Dims shape{static_cast<std::int64_t>(all_.size()), -1};
+    return linalg::doubles_of(x.size() ? max(abs(reshape(x, shape)), {.axis = -1}) : zeros(members_));
+  }
+  std::optional<std::vector<Many>> taylor_at(int order) const {
+    const Weights nine = weights_of(kSide, order);
+    std::vector<Many> found{at_[kSide]};
+    for (std::size_t k = 1; k < nine.size() && !all_.empty(); ++k) {
+      Many& next = found.emplace_back();
+      for (std::size_t i = 0; i < at_[kSide].size(); ++i) {
+        Tensor d = combined(at_, nine[k], i);
+        if (d.defined())
+          for (std::size_t n = 0; n < k; ++n) d = divide(d, astype(steps(d.shape().size()), real_of(d.dtype())));
+        next.push_back(d);
+      }
+    }
+    found.resize(nine.size(), at_[kSide]);
+    return found;
+  }
 
-// By how much the first derivative would be another without the two points that are farthest away.
-double unsettled(const Samples& at, const std::vector<Tensor>& first, const Weights& fewer, double h,
-                 std::size_t batch) {
-  const linalg::Unrecorded here;
-  double worst = 0;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    if (!first[i].defined()) continue;
-    Tensor size = abs(first[i]);
-    for (const std::vector<Tensor>& values : at)
-      if (values[i].defined()) size = maximum(size, abs(values[i]));
-    worst = std::max(worst, farthest(subtract(first[i], combined(at, fewer[1], i, 1 / h)), size, batch));
-  }
-  return worst;
-}
+  const Function& f_;
+  const Many &x_, &v_;
+  Dims members_;
+  std::vector<Search> all_;
+  Samples at_;
+  double eps_ = 0;
+};
 
 }  // namespace
 
-std::optional<std::vector<std::vector<Tensor>>> sampled_taylor(const Function& f, const std::vector<Tensor>& x,
-                                                               const std::vector<Tensor>& v, int order,
-                                                               std::size_t batch) {
+std::optional<std::vector<Many>> sampled_taylor(const Function& f, const Many& x, const Many& v, int order,
+                                                std::size_t batch) {
   const checks unchecked(CheckLevel::off);
   const detail::Restore<&Context::saw_nonfinite> seen;
-  const Weights all = weights_of(kSide, order), fewer = weights_of(kSide - 1, 1);
-  Samples at;
-  at[kSide] = f(x);
-  double eps = 0;
-  for (const Tensor& y : at[kSide])
-    if (y.defined()) eps = std::max(eps, finfo(y.dtype()).eps);
-  std::vector<std::vector<Tensor>> best;
-  double least = std::pow(eps, 0.4);
-  for (double h = kFarthest; h > kFarthest * 0x1p-11 && (best.empty() || least > std::pow(eps, 0.6)); h /= 4) {
-    if (!sampled(f, x, v, h, at)) continue;
-    std::vector<std::vector<Tensor>> found{at[kSide]};
-    for (std::size_t k = 1; k < all.size(); ++k) {
-      std::vector<Tensor>& next = found.emplace_back();
-      for (std::size_t i = 0; i < at[kSide].size(); ++i)
-        next.push_back(combined(at, all[k], i, std::pow(h, -static_cast<double>(k))));
-    }
-    const double off = unsettled(at, found[1], fewer, h, batch);
-    if (off >= least) continue;
-    least = off;
-    best = std::move(found);
-  }
-  return best.empty() ? std::nullopt : std::optional(best);
+  return Sampling(f, x, v, batch).taylor(order);
 }
 
 }  // namespace wp::autodiff

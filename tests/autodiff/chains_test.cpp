@@ -97,6 +97,35 @@ TEST(Chains, OfThreeDecompositionsAreRightOrRefused) {
     }
   }
 }
+Tensor of_values(const Tensor& x, const Function& h) {
+  const auto e = linalg::eigh(x);
+  return matmul(e.eigenvectors * row(h(e.eigenvalues)), adjoint(e.eigenvectors));
+}
+// Beside 1, the values of a small matrix are equal to the second decomposition, up to rounding.
+TEST(Chains, AreRightAtEveryScaleAndEachMemberByItsOwn) {
+  Draw d(20);
+  const std::pair<const char*, Function> ways[] = {
+      {"log exp",
+       [](const Tensor& x) {
+         return of_values(of_values(x, [](const Tensor& l) { return exp(l); }),
+                          [](const Tensor& l) { return log(l); });
+       }},
+      {"1 + x − 1", [](const Tensor& x) {
+         return of_values(of_values(x, [](const Tensor& l) { return l + 1; }), [](const Tensor& l) { return l - 1; });
+       }}};
+  std::vector<Tensor> members;
+  for (const double scale : {1.0, 1e-4, 1e-8, 1e-11, 1e-14, 1e-20, 1e-40})
+    members.push_back(hermitian(d.normal({4, 4})) * scale);
+  const Tensor M = hermitian(d.normal({4, 4})), all = stack(Tensors(members.begin(), members.end()));
+  for (const auto& [name, f] : ways) {
+    const Tensor together = gradient_by([&, &f = f](const Tensor& x) { return sum(M * f(x)); }, all);
+    for (std::int64_t k = 0; k < all.shape(0); ++k) {
+      EXPECT_LT(relative(together[{k}], M), 3e-9) << name << " " << k << " in the stack";
+      EXPECT_LT(relative(gradient_by([&, &f = f](const Tensor& x) { return sum(M * f(x)); }, all[{k}]), M), 3e-9)
+          << name << " " << k;
+    }
+  }
+}
 TEST(ForwardMode, AtTiesIsThatOfTheWayBackForManyTangents) {
   Draw d(13);
   for (const DType dtype : {f64, c128})
