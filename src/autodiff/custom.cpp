@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "autodiff/collective.hpp"
 #include "autodiff/forward.hpp"
 #include "autodiff/lent.hpp"
 #include "autodiff/support.hpp"
@@ -250,22 +251,44 @@ Many closed(const Keepsake& k, const Many& own, const TensorsFunction& f) {
 
 }  // namespace
 
+namespace {
+
+// An op to its caller, with its rule or the reason why there is none.
+std::shared_ptr<Behaviour> made_whole(std::string_view name, const TensorsFunction& forward,
+                                      std::function<Many(const Backward&)> rule, std::string_view no_derivative) {
+  auto b = made(name);
+  b->whole = true;
+  b->forward = [forward](Keepsake& k, const Many& x) { return closed(k, x, forward); };
+  if (!rule) {
+    b->op.vjp = nullptr;
+    b->op.no_derivative = no_derivative.empty() ? "it was given none." : intern(no_derivative);
+  }
+  b->vjp = std::move(rule);
+  return b;
+}
+
+}  // namespace
+
+Many autodiff::run_collective(const CollectiveOp& op, const Many& x, const Place& place) {
+  const auto b = made_whole(op.name, op.forward, op.rule, op.no_derivative);
+  b->op.collective = true;
+  b->op.notes = Notes::gives;
+  return run(b, x, place);
+}
+
 TensorsFunction custom_op(CustomOp op, std::source_location where) {
   if (!op.forward) raise<ArgumentError>("WP-ARG-002", "custom_op", "forward is missing.");
-  const auto b = made(op.name.empty() ? std::string_view("custom_op") : op.name);
-  b->whole = true;
-  b->forward = [f = op.forward](Keepsake& k, const Many& x) { return closed(k, x, f); };
+  std::function<Many(const Backward&)> rule;
   if (op.vjp)
-    b->vjp = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
-  else
-    b->op.vjp = nullptr;
+    rule = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
+  const auto b = made_whole(op.name.empty() ? std::string_view("custom_op") : op.name, op.forward, std::move(rule),
+                            op.no_derivative);
   if (op.jvp) {
     b->jvp = [f = op.jvp](const Forward& r) {
       return complete(f(to_many(r.in), to_many(r.out), to_many(r.tangents)), r.out.size(), r.op.name, "result");
     };
     b->op.jvp = [](const Forward& r) { return to_tensors(behaviour(r.attrs).jvp(r)); };
   }
-  if (!op.vjp) b->op.no_derivative = op.no_derivative.empty() ? "it was given none." : intern(op.no_derivative);
   if (op.elementwise) b->op.flow = flow_elementwise;
   const Place place(where);
   return [b, place](const Many& x) { return run(b, x, place); };

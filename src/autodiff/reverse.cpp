@@ -218,7 +218,7 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
   const RuleCall rule(*this, step, s.view(), cotangents, wanted);
   const bool otherwise = std::count(request_.rounded.begin(), request_.rounded.end(), step) > 0;
   Tensors in = otherwise ? linalg::cotangents_rounded(rule, request_.rounding) : s.op->vjp(rule);
-  if (!context().saw_nonfinite) [[likely]]
+  if (!context().saw_nonfinite || s.op->collective) [[likely]]
     return in;
   // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
   if (!support_) support_ = std::make_unique<Support>(tape_, end_, targets_);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "dist/calling.hpp"
 #include "dist/residual.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/stage.hpp"
@@ -27,7 +28,6 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T*
   if (!pays && worse > 1)
     linalg::conclude<T>(v, std::min(1.0, linalg::expected_error<T>(verdict_) * worse), options_.min_digits);
   const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < linalg::kSingular<T>;
-  if (zero_pivot_) return;
   if (pays) {
     const linalg::Refined refined = linalg::refine<T>(
         n_, columns, {x, columns, 1}, weights, {}, linalg::expected_error<T>(verdict_),
@@ -83,7 +83,7 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
   linalg::Frame<T> frame(n_, columns, adjoint ? columns_ : rows_, adjoint ? rows_ : columns_);
   const kernels::MutableView<T> view{x, columns, 1};
   frame.enter(view);
-  const bool first = !judged_ && !adjoint && !zero_pivot_ && norm_ != 0;
+  const bool first = !judged_ && !adjoint && norm_ != 0;
   const std::int64_t wide = columns + 2;
   std::vector<T> b, all;
   together([&] {
@@ -99,7 +99,7 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
     conclude_matrix();
   } else {
     judge();
-    if (!zero_pivot_) substitute(columns, x, adjoint);
+    substitute(columns, x, adjoint);
   }
   Verdict v = verdict_;
   improve(columns, cheap, adjoint, b.data(), x, v);
@@ -140,14 +140,19 @@ Verdict System<T>::panels(std::int64_t k, Fill&& fill, Matrix& x, bool adjoint) 
   return *all;
 }
 
+// A is empty, not finite, or has a zero pivot: there is no number that would be right.
+template <class T>
+Verdict System<T>::no_answer(const Matrix& like, Matrix& x) {
+  judge();
+  x = make_like(like);
+  fill_nan(x);
+  return verdict_;
+}
+
 template <class T>
 Verdict System<T>::solve(const Matrix& b, Matrix& x, bool adjoint) {
+  if (!solvable() || b.columns() == 0) return no_answer(b, x);
   x = make_like(b);
-  if (!factored()) return verdict_;
-  if (n_ == 0 || b.columns() == 0) {
-    judge();
-    return verdict_;
-  }
   const auto fill = [&](std::int64_t first, std::int64_t count, T* to) {
     gather_columns<T>(local<T>(b), first, count, to);
   };
@@ -157,7 +162,6 @@ Verdict System<T>::solve(const Matrix& b, Matrix& x, bool adjoint) {
 // The factors of S become S⁻¹; false: they cannot.
 template <class T>
 bool System<T>::invert_factors() {
-  if (zero_pivot_) return false;
   const Local<T> f = local<T>(factors_);
   switch (verdict_.method) {
     case Method::lu: scalapack::getri<T>(f, pivots_); return true;
@@ -201,16 +205,10 @@ template <class T>
 Verdict System<T>::inverse(Matrix& x) {
   judge();
   x = {};
-  if (!factored() || n_ == 0) {
-    x = make_like(a_);
-    return verdict_;
-  }
   // No refinement makes a singular matrix good; of triangles, the error may be proved to be small.
-  if (verdict_.status == Status::singular && verdict_.method != Method::substitution &&
-      options_.if_ill != Policy::ignore) {
-    x = make_like(a_);
-    return verdict_;
-  }
+  if (!solvable() || (verdict_.status == Status::singular && verdict_.method != Method::substitution &&
+                      options_.if_ill != Policy::ignore))
+    return no_answer(a_, x);
   // Improving n right-hand sides costs more than the inverse: only what would not be ok otherwise.
   constexpr double kPoor = 1e-7;
   const auto good = [&](const Verdict& v) {

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "dist/matrix.hpp"
+#include "dist/noting.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
@@ -209,6 +210,7 @@ void Matrix::save(const std::string& path, Where where) const {
   if (!path.ends_with(".npy"))
     refuse<ArgumentError>("WP-ARG-001", say("'", path, "' must end in .npy: only these are written in parts."));
   const Matrix& a = *this;
+  escape(a, "save", Counts::made, where);
   const Dims shape = is_vector() ? Dims{rows()} : Dims{rows(), columns()};
   const std::string header = io::npy_header(dtype(), shape);
   const std::size_t each = size_of(dtype());

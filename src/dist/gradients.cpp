@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/noting.hpp"
 #include "dist/products.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
@@ -51,8 +52,14 @@ Matrix gradient(GradientTape& tape, const Tensor& loss, const Matrix& a, const G
                 Where where) {
   const Stage stage("dist.gradient", where);
   meet(say("dist.gradient of ", facts(a), ", unconnected ", options.unconnected));
-  const Tensor g = tape.gradient(loss, a.state().storage, options, where);
-  return g.defined() ? with_storage(a, g) : Matrix();
+  const Tensor g = [&] {
+    const checks off(CheckLevel::off);  // what leaves is asked of all ranks, below
+    return tape.gradient(loss, a.state().storage, options, where);
+  }();
+  if (!g.defined()) return {};
+  const Matrix whole = with_storage(a, g);
+  escape(whole, "gradient", Counts::made_and_given, where);
+  return whole;
 }
 
 Tensor sum(const Matrix& a, Where where) {

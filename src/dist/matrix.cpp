@@ -317,8 +317,8 @@ Matrix Matrix::redistributed(const Layout& layout, Where where) const {
         });
         return b;
       },
-      [](const Many& in, const Matrix&, const Matrix& g) -> Many { return {g.redistributed(in[0].layout())}; },
-      where);
+      [](const Many& in, const Matrix&, const Matrix& g) -> Many { return {g.redistributed(in[0].layout())}; }, where,
+      {Notes::moves});
 }
 
 namespace {
@@ -335,8 +335,8 @@ Matrix turned(const Matrix& a, bool conjugate, std::string_view name, Where wher
         });
         return b;
       },
-      [=](const Many&, const Matrix&, const Matrix& g) -> Many { return {turned(g, conjugate, name, where)}; },
-      where);
+      [=](const Many&, const Matrix&, const Matrix& g) -> Many { return {turned(g, conjugate, name, where)}; }, where,
+      {Notes::moves});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/noting.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
@@ -154,8 +155,12 @@ double matrix_norm(const Matrix& a, const Setting& ord, Where where) {
   need_defined(a, "A");
   const Norm norm = norm_of(ord);
   const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
-  if (norm < Norm::two) return linalg::with_float(a.dtype(), [&]<class T>(T) { return sum_norm<T>(a, norm); });
-  return linalg::with_float(work, [&]<class T>(T) { return spectral_norm<T>(converted(a, work), norm); });
+  const double found =
+      norm < Norm::two
+          ? linalg::with_float(a.dtype(), [&]<class T>(T) { return sum_norm<T>(a, norm); })
+          : linalg::with_float(work, [&]<class T>(T) { return spectral_norm<T>(converted(a, work), norm); });
+  if (!std::isfinite(found)) escape(a, "matrix_norm", Counts::made, where);
+  return found;
 }
 
 }  // namespace wp::dist

@@ -105,6 +105,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   } else if (!nonfinite.empty()) {
     v.status = Status::nonfinite_input;
     out.x = make_like(b);
+    if (keep) *keep = std::make_shared<System<T>>(a, o);  // A may be as good as any
   } else {
     std::shared_ptr<System<T>> system;
     if (!must || keep) system = std::make_shared<System<T>>(a, o);
@@ -202,7 +203,7 @@ Matrix solve_with(const std::shared_ptr<Kept>& kept, const Matrix& a, const Matr
   return taped(
       "dist.solve", {a, b}, [=](const Many& in) { return kept->solve(in[1], adjoint); },
       [=](const Many& in, const Matrix& x, const Matrix& g) { return solve_rule(kept, in, x, g, adjoint, place); },
-      place);
+      place, {Notes::gives});
 }
 
 namespace {
@@ -229,7 +230,7 @@ Diagnosed<Matrix> solved(const Matrix& a, const Matrix& b, const SolveOptions& o
         if (const Method m = (*state)->verdicts[0].method; m == Method::pinv || m == Method::ridge) no_rule(m);
         return solve_rule(*kept, in, y, g, false, place);
       },
-      place);
+      place, {Notes::gives, state});
   return {x, linalg::Diagnosis(*state)};
 }
 
@@ -255,7 +256,7 @@ Diagnosed<Matrix> inverted(const Matrix& a, const InvOptions& options, bool told
         const Matrix own = product(-1, y, true, product(1, g, false, y, true, place), false, place);
         return {assumed_cotangent(in[0], own, o.assume, place)};
       },
-      place);
+      place, {Notes::gives, state});
   return {x, linalg::Diagnosis(*state)};
 }
 

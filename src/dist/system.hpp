@@ -81,6 +81,8 @@ class System {
   Verdict panel(std::int64_t columns, T* x, bool cheap, bool adjoint);
   void improve(std::int64_t columns, bool cheap, bool adjoint, const T* b, T* x, Verdict& v);
   double proved_error(std::int64_t columns, bool adjoint, const T* b, const T* x);
+  bool solvable() const noexcept { return factored() && !zero_pivot_ && n_ > 0; }
+  Verdict no_answer(const Matrix& like, Matrix& x);
   bool invert_factors();
   double amplification(const Matrix& inverse) const;
   std::vector<T> null_vector(bool adjoint);

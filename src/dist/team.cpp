@@ -204,7 +204,7 @@ void agree(std::exception_ptr error) {
   const int first = reduced(error ? own : session().size, MPI_MIN);
   if (first == session().size) return;
   const Told mine = told(error);
-  const Place here = context().running && context().running->place ? *context().running->place : Place();
+  const Place here = running_place();
   Told theirs = unpacked(broadcast_text(packed(mine), first), here);
   live->agreed = true;
   if (session().size > 1) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
