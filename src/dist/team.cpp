@@ -26,8 +26,10 @@ struct Live {
   int rank = 0, size = 1;
   bool apart = false;   // ranks have lost each other: no more meetings
   bool agreed = false;  // what was thrown since the last meeting was thrown on all ranks
+  bool alone = false;   // a function that must not communicate runs
 };
 Live* live = nullptr;
+int last_rank = 0;  // in the last session
 
 const Live& session() {
   if (!live)
@@ -101,7 +103,7 @@ Told told(std::exception_ptr error) {
   } catch (const std::bad_alloc&) {
     t = {Kind::memory, misuse("WP-MEM-001", {}, "no memory is left.", "Use more ranks, or fewer per machine.")};
   } catch (const std::exception& e) {
-    t = {Kind::error, misuse("WP-MPI-003", {}, e.what(), {})};
+    t = {Kind::error, misuse("WP-MPI-003", {}, *e.what() ? e.what() : "an exception without words.", {})};
   } catch (...) {
     t = {Kind::error, misuse("WP-MPI-003", {}, "an exception of an unknown type.", {})};
   }
@@ -179,6 +181,12 @@ int size() {
 
 void meet(std::string_view what) {
   const Stage stage("dist.meet");
+  if (session().alone)
+    refuse<ArgumentError>("WP-MPI-002",
+                          say("all ranks must call this together (", what,
+                              "); here each runs a function of its own, as in map or generate, and others may not "
+                              "come."),
+                          "Use wp::linalg within the function, or call this outside of it.");
   if (session().apart)
     refuse<ArgumentError>("WP-MPI-002", "the ranks have lost each other before.", "End the program.");
   live->agreed = false;
@@ -197,6 +205,13 @@ void meet(std::string_view what) {
   refuse<ArgumentError>("WP-MPI-002", message,
                         left ? "A rank that fails must not go on alone: let exceptions leave the program."
                              : "All ranks must call the same functions in the same order.");
+}
+
+Alone::Alone() : outer_(session().alone) {
+  live->alone = true;
+}
+Alone::~Alone() {
+  live->alone = outer_;
 }
 
 void agree(std::exception_ptr error) {
@@ -255,7 +270,31 @@ struct Session::State {
   std::optional<Recorder> recorder;
   FindingHandler before;
   bool silenced = false;
+  bool lives = false;  // it is the session
+  ~State();
 };
+
+namespace {
+
+// Every rank records into a file of its own, if a folder is named; a name with %p is one for each process already.
+void record(std::optional<Recorder>& recorder) {
+  const char* const folder = std::getenv("WELLPOSED_RECORD");
+  if (!folder || !*folder || std::string_view(folder).find("%p") != std::string_view::npos) return;
+  together([&] {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error || !std::filesystem::is_directory(folder))
+      raise<FileError>("WP-FIL-001", "Session",
+                       say("WELLPOSED_RECORD must name a folder that every rank can write to; '", folder, "' is ",
+                           error ? error.message() : "not a folder", "."),
+                       "A name with %p gives every process a file of its own.");
+    std::string number = say(rank());
+    number.insert(0, 4 - std::min<std::size_t>(4, number.size()), '0');
+    recorder.emplace(say(folder, "/rank-", number, ".wpr"));
+  });
+}
+
+}  // namespace
 
 Session::Session() : state_(std::make_unique<State>()) {
   if (live) raise<ArgumentError>("WP-MPI-001", "Session", "there is a session already.", "Make one per process.");
@@ -273,6 +312,8 @@ Session::Session() : state_(std::make_unique<State>()) {
   MPI_Comm_rank(l->comm, &l->rank);
   MPI_Comm_size(l->comm, &l->size);
   live = l;
+  state_->lives = true;
+  last_rank = l->rank;
   // Debian's ScaLAPACK loads a shared OpenBLAS too, whose start calls functions of ours and gives them threads again.
   if (openblas_set_num_threads) openblas_set_num_threads(1);
   // Ranks of one machine share its processors.
@@ -288,27 +329,25 @@ Session::Session() : state_(std::make_unique<State>()) {
     state_->before = on_finding([](const Finding&) {});
     state_->silenced = true;
   }
-  const char* const folder = std::getenv("WELLPOSED_RECORD");
-  if (folder && std::filesystem::is_directory(folder)) {
-    std::string number = say(l->rank);
-    number.insert(0, 4 - std::min<std::size_t>(4, number.size()), '0');
-    state_->recorder.emplace(say(folder, "/rank-", number, ".wpr"));
-  }
+  record(state_->recorder);
   Grid().state();  // its context is made by all ranks together; asking a grid for its shape then needs no other rank
 }
 
-Session::~Session() {
+Session::~Session() = default;
+
+Session::State::~State() {
+  if (!lives) return;
   if (!live->apart) {
     const Stage stage("dist.end", Place());
     if (const std::vector<std::string> said = differences(kEnd); !said.empty() && live->rank == 0)
       std::cerr << "wellposed: the ranks did not end together:" << listed(said) << std::endl;
   }
-  if (state_->silenced) on_finding(state_->before);
-  state_->recorder.reset();
+  if (silenced) on_finding(before);
+  recorder.reset();
   MPI_Comm_free(&live->comm);
   delete live;
   live = nullptr;
-  if (state_->started) MPI_Finalize();
+  if (started) MPI_Finalize();
 }
 
 namespace {
@@ -354,7 +393,13 @@ int code_of(const Error& e) {
 }  // namespace
 
 int run(const std::function<int()>& program) {
-  const Session session_of_run;
+  std::optional<Session> session_of_run;
+  try {
+    session_of_run.emplace();
+  } catch (const Error& e) {  // agreed upon
+    if (last_rank == 0) std::cerr << e.finding().text() << std::endl;
+    return code_of(e);
+  }
   int code = 0;
   std::string words;
   bool memory = false;
@@ -368,9 +413,9 @@ int run(const std::function<int()>& program) {
     code = 4;
     words = told(std::current_exception()).finding.text();
     memory = true;
-  } catch (const std::exception& e) {
+  } catch (...) {
     code = 4;
-    words = e.what();
+    words = told(std::current_exception()).finding.message;
   }
   if (words.empty()) return code;
   // Memory that was missing in the midst of a collective: the others wait there for this rank, and no meeting is

@@ -27,11 +27,23 @@ std::uint64_t hash_of(std::string_view text);
 
 // Raises on every rank if `error` is set on any: the error of the lowest such rank, by its type and finding.
 void agree(std::exception_ptr error);
+// While it lives, this rank runs what must not communicate: meet() refuses.
+class Alone {
+ public:
+  Alone();
+  ~Alone();
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  const bool outer_;
+};
 // f runs on every rank and must not communicate.
 template <class F>
 void together(F&& f) {
   std::exception_ptr error;
   try {
+    const Alone here;
     f();
   } catch (...) {
     error = std::current_exception();

@@ -405,5 +405,29 @@ TEST(Map, AFunctionThatFailsOnOneRankFailsOnAll) {
   EXPECT_THROW(map(stack, [](const Tensor&) -> Diagnosed<Tensor> { return {ones({1}), {}}; }), ShapeError);
 }
 
+TEST(Map, AFunctionThatNeedsTheOtherRanksIsRefusedOnAll) {
+  const auto f = [](const Tensor& share) -> Diagnosed<Tensor> {
+    inv(Matrix::identity(4));
+    return {share, {}};
+  };
+  for (const std::int64_t members : {1, 3, 8}) {
+    EXPECT_EQ(raised([&] { map(ones({members, 2, 2}), f); }), "WP-MPI-002");
+    EXPECT_EQ(raised([&] {
+                Matrix::generate(members, members, f64, [](auto, auto) { return complex128(matrix_norm(Matrix())); });
+              }),
+              "WP-MPI-002");
+  }
+}
+
+TEST(Map, SendsOneMessageForAllVerdictsOfARank) {
+  const auto messages = [](std::int64_t members) {
+    const Tensor stack = reshape(noise_matrix(members * 4, 4), {members, 4, 4});
+    const std::int64_t before = traffic().messages;
+    map(stack, [](const Tensor& share) { return linalg::diagnosed::inv(share); });
+    return traffic().messages - before;
+  };
+  EXPECT_EQ(messages(2000), messages(20));
+}
+
 }  // namespace
 }  // namespace wp::dist
