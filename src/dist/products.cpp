@@ -69,8 +69,8 @@ Matrix matmul(const Matrix& a, const Matrix& b, const MatmulOptions& o, Where wh
     refuse<ShapeError>(
         "WP-SHP-014", say("columns of A must be as many as rows of B; got A [", a.rows(), ", ", a.columns(), "], B [",
                           b.rows(), ", ", b.columns(), "], adjoint ", o.adjoint_a, ", ", o.adjoint_b, "."));
-  need_same_layout(a, b);
-  return product(1, a, o.adjoint_a, b, o.adjoint_b, where);
+  const auto [first, second] = alike(a, b, where);
+  return product(1, first, o.adjoint_a, second, o.adjoint_b, where);
 }
 
 namespace {

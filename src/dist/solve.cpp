@@ -163,7 +163,6 @@ void check(const Problem& p) {
   if (p.b.rows() != p.a.rows())
     refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", p.a.rows(), ", ", p.a.columns(),
                                          "], b [", p.b.rows(), ", ", p.b.columns(), "]."));
-  need_same_layout(p.a, p.b);
 }
 
 Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
@@ -208,13 +207,15 @@ Matrix solve_with(const std::shared_ptr<Kept>& kept, const Matrix& a, const Matr
 
 namespace {
 
-Diagnosed<Matrix> solved(const Matrix& a, const Matrix& b, const SolveOptions& options, bool told, Where where) {
+Diagnosed<Matrix> solved(const Matrix& left, const Matrix& right, const SolveOptions& options, bool told,
+                         Where where) {
   const Stage stage("dist.solve", where);
-  meet(say("dist.solve A ", facts(a), ", b ", facts(b), ", ", options_text(options)));
+  meet(say("dist.solve A ", facts(left), ", b ", facts(right), ", ", options_text(options)));
   Options o = system_options(options);
   if (o.if_ill == Policy::raise) o.if_ill = Policy::nan;
-  check({"solve", a, b, options, o, told});
-  need_defined(b, "b");
+  check({"solve", left, right, options, o, told});
+  need_defined(right, "b");
+  const auto [a, b] = alike(left, right, where);
   const Place place(where);
   const bool on_tape = context().listeners != nullptr;
   auto kept = std::make_shared<std::shared_ptr<Kept>>();

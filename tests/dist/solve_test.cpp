@@ -150,12 +150,10 @@ TEST(Solve, NamesTheElementThatIsNotFinite) {
   }
 }
 
-TEST(Solve, ShapesAndLayoutsMustFit) {
+TEST(Solve, ShapesMustFit) {
   const Matrix a = Matrix::from(eye(6), some_layout()), b = Matrix::from(ones({5}), some_layout());
   EXPECT_THROW(solve(a, b), ShapeError);
   EXPECT_THROW(solve(Matrix::from(ones({6, 5}), some_layout()), b), ShapeError);
-  EXPECT_THROW(solve(a, Matrix::from(ones({6}), some_layout(2))), ArgumentError);
-  EXPECT_THROW(solve(a, Matrix::from(ones({6}, {.dtype = f32}), some_layout())), DtypeError);
   EXPECT_THROW(solve(a, Matrix()), ArgumentError);
 }
 

@@ -87,14 +87,8 @@ dist::Matrix read_a(const Told& t) {
   }
   return dist::Matrix::load(t.a, o);
 }
-// Both in the dtype that holds the digits of both.
-struct Both {
-  dist::Matrix a, b;
-};
-Both read_both(const Told& t) {
-  const dist::Matrix a = read_a(t), b = dist::Matrix::load(t.b, {.layout = a.layout()});
-  const DType both = promote(a.dtype(), b.dtype());
-  return {a.astype(both), b.astype(both)};
+dist::Matrix read_b(const Told& t, const dist::Matrix& a) {
+  return dist::Matrix::load(t.b, {.layout = a.layout()});
 }
 std::optional<std::vector<std::string>> labels(const Told& t, const dist::Matrix& a) {
   const std::vector<std::string> names = column_names(t.names, a.columns());
@@ -162,7 +156,7 @@ Options system_options(const Told& t, const dist::Matrix& a, std::string_view op
 }
 
 int run_solve(const Told& t) {
-  const auto [a, b] = read_both(t);
+  const dist::Matrix a = read_a(t), b = read_b(t, a);
   const auto found = dist::diagnosed::solve(a, b, system_options<dist::SolveOptions>(t, a, "solve"));
   return finish("solve", t, a, found.diagnosis, found.value);
 }
@@ -172,7 +166,7 @@ int run_inv(const Told& t) {
   return finish("inv", t, a, found.diagnosis, found.value);
 }
 int run_lstsq(const Told& t) {
-  const auto [a, b] = read_both(t);
+  const dist::Matrix a = read_a(t), b = read_b(t, a);
   const Values v(t, "lstsq");
   const auto found = dist::diagnosed::lstsq(a, b,
                                             {.rtol = v.real_if_any("rtol"),
