@@ -154,6 +154,10 @@ double matrix_norm(const Matrix& a, const Setting& ord, Where where) {
   meet(say("dist.matrix_norm ", facts(a), ", ord ", ord.is_number() ? say(ord.number()) : std::string(ord.rule())));
   need_defined(a, "A");
   const Norm norm = norm_of(ord);
+  if ((norm == Norm::least_one || norm == Norm::least_infinity || norm == Norm::least_two) &&
+      std::min(a.rows(), a.columns()) == 0)
+    refuse<ShapeError>("WP-SHP-006",
+                       say("has no value over an empty axis; A is [", a.rows(), ", ", a.columns(), "]."));
   const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
   const double found =
       norm < Norm::two

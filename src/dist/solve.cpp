@@ -99,6 +99,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   Tensor whole = fits && p.told ? brought_together(p.a) : Tensor();
   std::string nonfinite = b.defined() ? nonfinite_element(p.b, "b") : "";
   std::optional<typename System<T>::Reason> reason;
+  std::shared_ptr<System<T>> system;
   if (o.ridge.rule != linalg::RidgeRule::none && o.if_ill != Policy::ridge) {
     v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
     if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
@@ -107,7 +108,6 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
     out.x = make_like(b);
     if (keep) *keep = std::make_shared<System<T>>(a, o);  // A may be as good as any
   } else {
-    std::shared_ptr<System<T>> system;
     if (!must || keep) system = std::make_shared<System<T>>(a, o);
     if (!must) v = b.defined() ? system->solve(b, out.x) : system->inverse(out.x);
     if (system) nonfinite = system->nonfinite_text();
@@ -137,6 +137,8 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   out.state->threshold = o.high && n <= linalg::kQuadLargest ? 4 * linalg::kQuadRoundOff : linalg::kSingular<T>;
   if (!nonfinite.empty()) out.state->nonfinite = [nonfinite](std::int64_t) { return nonfinite; };
   if (reason) keep_reason<T>(*out.state, *reason);
+  if (!fits && !reason && system && system->full_rank())
+    out.state->spectrum = [n](std::int64_t, linalg::Member& m) { m.rank = n; };
   return out;
 }
 

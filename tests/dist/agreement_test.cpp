@@ -92,6 +92,14 @@ TEST(Agreement, ATriangleThatIsSolvedWellIsNotCalledSingular) {
   }
 }
 
+TEST(Agreement, OfALargeMatrixThatIsNotInDoubtSaysItsRank) {
+  const auto element = [](std::int64_t i, std::int64_t j) { return complex128(noise(i, j) + (i == j ? 80.0 : 0)); };
+  const Matrix a = Matrix::generate(1010, 1010, f64, element);
+  const auto solved = diagnosed::solve(a, Matrix::from(ones({1010}), a.layout()));
+  EXPECT_EQ(solved.diagnosis[0].rank, 1010);
+  EXPECT_EQ(diagnosed::inv(a).diagnosis[0].rank, 1010);
+}
+
 // Sparse, with units of rows and columns that largest elements do not show.
 Tensor hidden_units(std::int64_t n, std::uint64_t seed) {
   std::vector<double> v(static_cast<std::size_t>(n * n), 0);
