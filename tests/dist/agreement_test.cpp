@@ -1,4 +1,5 @@
 // Random matrices of 200 to 1000 rows, and matrices in doubt: what one machine says, on every grid.
+#include "dist/matrix.hpp"
 #include "long_tests.hpp"
 #include "matrices.hpp"
 
@@ -90,6 +91,20 @@ TEST(Agreement, ATriangleThatIsSolvedWellIsNotCalledSingular) {
       EXPECT_LE(distance(found.value.gather(), Tensor::from(x, {n})), 1e-13);
     }
   }
+}
+
+// p?syevd asks for less memory than p?ormtr needs, on tall grids with large blocks.
+TEST(Agreement, EigenvectorsAreThoseOfTheMatrixOnEveryGrid) {
+  for (const DType dtype : kAll)
+    for (const std::int64_t n : {60, 200}) {
+      const Tensor a = spd_matrix(n, dtype);
+      for (const Layout& layout : layouts({7, 32, 64})) {
+        const EighResult found = eigh(Matrix::from(a, layout));
+        const Tensor v = found.eigenvectors.gather();
+        EXPECT_LE(distance(v * astype(reshape(found.eigenvalues, {1, n}), dtype), matmul(a, v)), 1e3 * unit(dtype))
+            << n << facts(layout) << name(dtype);
+      }
+    }
 }
 
 TEST(Agreement, OfALargeMatrixThatIsNotInDoubtSaysItsRank) {
