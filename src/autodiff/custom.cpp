@@ -41,13 +41,14 @@ struct Keepsake {
   TensorsFunction pullback;
   std::vector<std::size_t> sums;      // checksums of the results, if the function is to run again
   const Listener* outside = nullptr;  // who listens to the call, while it runs
+  bool collective = false;            // the function runs ops that other processes run too
   bool leaves = false;                // results of a decomposition leave the function: its rule asks what follows
 };
 
 // What an op of the caller's does; its attribute 0. The op's record is part of it, so that it lives as long as any
 // tape remembers a call.
 struct Behaviour {
-  Op op;
+  mutable Op op;  // whether it is collective is known when it has run
   std::function<Many(Keepsake&, const Many&)> forward;
   std::function<Many(const Backward&)> vjp;
   std::function<Many(const Forward&)> jvp;
@@ -93,6 +94,7 @@ void run_forward(Call& c) {
     out = b.forward(*keepsake, in);
     keepsake->outside = nullptr;
     if (keepsake->leaves) c.beside().keeps_after = true;
+    if (keepsake->collective) b.op.collective = true;
   }
   for (Tensor& y : out) {
     if (!y.defined()) refuse<ArgumentError>("WP-ARG-002", "the function gave an undefined tensor.");
@@ -207,7 +209,9 @@ class Captures : public Follower {
   bool leaves(const Many& results) const {
     return std::any_of(results.begin(), results.end(), [&](const Tensor& y) { return parts_.contains(y.node()); });
   }
+  bool collective() const noexcept { return collective_; }
   void after(Call& c) override {
+    collective_ = collective_ || c.op.collective;
     bool parts = c.aside && c.aside->keeps_after;
     for (std::size_t i = 0; i < c.in.size(); ++i)
       parts = parts || (c.op.notes == Notes::moves && c.in[i].defined() && parts_.contains(c.in[i].node()));
@@ -231,7 +235,8 @@ class Captures : public Follower {
  private:
   std::unordered_set<const detail::Node*> own_, parts_;
   std::unordered_set<std::uint64_t> own_ids_;  // copies of lent memory are the same variable
-  Many kept_;                                  // so that no node of parts_ is another tensor's later
+  bool collective_ = false;
+  Many kept_;  // so that no node of parts_ is another tensor's later
   std::vector<const Follower*> followers_;
 };
 
@@ -242,11 +247,13 @@ bool differentiated(const Keepsake& k) noexcept {
 }
 
 // f of what is its own, which uses nothing else that is differentiated.
-Many closed(const Keepsake& k, const Many& own, const TensorsFunction& f) {
+Many closed(Keepsake& k, const Many& own, const TensorsFunction& f) {
   if (!differentiated(k)) return f(own);
   Captures captures(own, k.outside);
   const Listen listen(captures);
-  return f(own);
+  Many y = f(own);
+  k.collective = captures.collective();
+  return y;
 }
 
 }  // namespace
@@ -325,6 +332,7 @@ Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location wh
     const Listen listen(captures);
     Many y = f(own);
     k.leaves = captures.leaves(y);
+    k.collective = captures.collective();
     k.sums = sums_of(y);
     return y;
   };

@@ -275,6 +275,22 @@ TEST(Gradients, OfSolveWithoutAnAnswerAreThoseOfOneMachineOnAllRanks) {
     }
 }
 
+TEST(Gradients, OfFunctionsThatRunAgainStayTogetherWhereNothingIsFinite) {
+  Tensor singular = noise_matrix(8, 8);
+  singular[{slice(), 3}] = zeros({8});
+  const Matrix b = Matrix::from(ones({8}), some_layout(2));
+  const auto loss = [&](const Tensor& t) { return sum(diagnosed::solve(Matrix::from(t, some_layout(2)), b).value); };
+  for (const Tensor& t : {singular, noise_matrix(8, 8)}) {
+    GradientTape plain, again;
+    Tensor g, h;
+    plain.watch(t);
+    again.watch(t);
+    const std::string code = raised([&] { g = plain.gradient(loss(t), t); });
+    EXPECT_EQ(raised([&] { h = again.gradient(checkpoint(loss, t), t); }), code);
+    EXPECT_EQ(code.empty() ? distance(g, h) : 0, 0);
+  }
+}
+
 TEST(Gradients, ThatAreNotFiniteOnOneRankAreRaisedOnAll) {
   const Matrix a = Matrix::from(zeros({8, 8}), some_layout(2));
   Tensor w = ones({8, 8});
