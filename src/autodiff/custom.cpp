@@ -256,10 +256,6 @@ Many closed(Keepsake& k, const Many& own, const TensorsFunction& f) {
   return y;
 }
 
-}  // namespace
-
-namespace {
-
 // An op to its caller, with its rule or the reason why there is none.
 std::shared_ptr<Behaviour> made_whole(std::string_view name, const TensorsFunction& forward,
                                       std::function<Many(const Backward&)> rule, std::string_view no_derivative) {
