@@ -95,7 +95,7 @@ TEST(Agreement, ATriangleThatIsSolvedWellIsNotCalledSingular) {
 
 // p?syevd asks for less memory than p?ormtr needs, on tall grids with large blocks.
 TEST(Agreement, EigenvectorsAreThoseOfTheMatrixOnEveryGrid) {
-  for (const DType dtype : kAll)
+  for (const DType dtype : {f64, c64})
     for (const std::int64_t n : {60, 200}) {
       const Tensor a = spd_matrix(n, dtype);
       for (const Layout& layout : layouts({7, 32, 64})) {

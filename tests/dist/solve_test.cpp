@@ -152,7 +152,7 @@ TEST(Solve, NamesTheElementThatIsNotFinite) {
 
 // They go through ScaLAPACK as they are, all at once, where nothing is refined.
 TEST(Solve, ManyRightHandSidesAreJudgedAsOnOneMachine) {
-  const std::int64_t n = 120, k = 100;
+  const std::int64_t n = 64, k = 40;
   std::vector<double> rows, columns, far;
   for (std::int64_t i = 0; i < n; ++i) {
     rows.push_back(std::ldexp(1.0, static_cast<int>(40 * (i % 5))));
@@ -160,11 +160,11 @@ TEST(Solve, ManyRightHandSidesAreJudgedAsOnOneMachine) {
   }
   for (std::int64_t c = 0; c < k; ++c) far.push_back(c % 3 == 0 ? 1e-290 : c % 3 == 1 ? 1e290 : 0);
   const Tensor r = Tensor::from(rows, {n, 1}), s = Tensor::from(columns, {1, n}), f = Tensor::from(far, {1, k});
-  for (const DType dtype : {f64, c128, f32}) {
+  for (const DType dtype : {f64, c64}) {
     const Tensor plain = noise_matrix(n, n, dtype), side = noise_matrix(n, k, dtype, 5);
     std::vector<std::pair<Tensor, Tensor>> problems{
         {plain, side}, {tril(plain) + 9 * eye(n), side}, {spd_matrix(n, dtype), side}};
-    if (real_of(dtype) == f64) problems.emplace_back(r * plain * s, r * side), problems.emplace_back(plain, side * f);
+    if (dtype == f64) problems.emplace_back(r * plain * s, r * side), problems.emplace_back(plain, side * f);
     for (const auto& [given, b] : problems) {
       const Tensor a = astype(given, dtype);
       const auto one = linalg::diagnosed::solve(a, b);
