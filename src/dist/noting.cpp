@@ -34,9 +34,11 @@ struct Holds {
 template <class F>
 std::shared_ptr<const Origin> first_origin(F&& f) {
   try {
-    together([&] {
-      if (const std::optional<Finding> found = f()) throw NonFiniteError(*found);
-    });
+    together(
+        [&] {
+          if (const std::optional<Finding> found = f()) throw NonFiniteError(*found);
+        },
+        false);
   } catch (const NonFiniteError& e) {
     Origin o;
     o.finding = e.finding();

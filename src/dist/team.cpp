@@ -12,6 +12,7 @@
 
 #include "dist/matrix.hpp"
 #include "dist/stage.hpp"
+#include "ops/attr.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/record.hpp"
 #include "wellposed/threads.hpp"
@@ -111,8 +112,15 @@ Told told(std::exception_ptr error) {
 }
 
 std::string packed(const Told& t) {
-  const nlohmann::json j = {static_cast<int>(t.kind), t.finding.code, t.finding.op, t.finding.message,
-                            t.finding.advice};
+  const Finding& f = t.finding;
+  const nlohmann::json j = {static_cast<int>(t.kind),
+                            f.code,
+                            f.op,
+                            f.message,
+                            f.advice,
+                            std::vector<std::int64_t>(f.element.begin(), f.element.end()),
+                            f.place.known() ? f.place.file : "",
+                            f.place.line};
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 Told unpacked(const std::string& text, const Place& place) {
@@ -123,7 +131,9 @@ Told unpacked(const std::string& text, const Place& place) {
   t.finding.op = j[2].get<std::string>();
   t.finding.message = j[3].get<std::string>();
   t.finding.advice = j[4].get<std::string>();
-  t.finding.place = place;
+  for (const auto& i : j[5]) t.finding.element.push_back(i.get<std::int64_t>());
+  const std::string file = j[6].get<std::string>();
+  t.finding.place = file.empty() ? place : Place(intern(file).data(), j[7].get<std::uint32_t>());
   t.finding.scope = current_scope();
   return t;
 }
@@ -214,7 +224,7 @@ Alone::~Alone() {
   live->alone = outer_;
 }
 
-void agree(std::exception_ptr error) {
+void agree(std::exception_ptr error, bool with_rank) {
   const int own = session().rank;
   const int first = reduced(error ? own : session().size, MPI_MIN);
   if (first == session().size) return;
@@ -222,7 +232,7 @@ void agree(std::exception_ptr error) {
   const Place here = running_place();
   Told theirs = unpacked(broadcast_text(packed(mine), first), here);
   live->agreed = true;
-  if (session().size > 1) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
+  if (session().size > 1 && with_rank) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
   throw_as(theirs.kind, std::move(theirs.finding));
 }
 

@@ -338,6 +338,7 @@ TEST(Noting, WhatIsMadeOnOneRankIsMadeOnAll) {
   t[{5, 3}] = 1e200;
   t[{3, 5}] = 1e200;
   const Matrix a = Matrix::from(t, some_layout(2));
+  const int line = __LINE__ + 1;
   const auto squared = [&] { return matmul(a, a); };
   for (const bool on_tape : {false, true}) {
     GradientTape tape;
@@ -348,6 +349,13 @@ TEST(Noting, WhatIsMadeOnOneRankIsMadeOnAll) {
     }
     // Noted: it may not leave without a word.
     const Matrix product = squared();
+    try {
+      (void)product.adjoint().gather().to_vector<double>();
+      ADD_FAILURE() << "it left";
+    } catch (const NonFiniteError& e) {  // by the line that made it
+      EXPECT_NE(std::string(e.what()).find("dist.matmul: made inf at element ["), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find(say("(gradient_test.cpp:", line)), std::string::npos) << e.what();
+    }
     EXPECT_EQ(raised([&] { product.save("/tmp/wp_dist_not_there/x.npy"); }), "WP-ESC-001");
     EXPECT_EQ(raised([&] {
                 (void)sum(product.adjoint().redistributed({{}, 3}).gather()).item<double>();
