@@ -9,6 +9,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "dist/matrix.hpp"
 #include "dist/stage.hpp"
@@ -30,7 +31,7 @@ struct Live {
   bool alone = false;   // a function that must not communicate runs
 };
 Live* live = nullptr;
-int last_rank = 0;  // in the last session
+bool untold = false;  // run() has to say why a session cannot begin
 
 const Live& session() {
   if (!live)
@@ -323,7 +324,6 @@ Session::Session() : state_(std::make_unique<State>()) {
   MPI_Comm_size(l->comm, &l->size);
   live = l;
   state_->lives = true;
-  last_rank = l->rank;
   // Debian's ScaLAPACK loads a shared OpenBLAS too, whose start calls functions of ours and gives them threads again.
   if (openblas_set_num_threads) openblas_set_num_threads(1);
   // Ranks of one machine share its processors.
@@ -339,7 +339,12 @@ Session::Session() : state_(std::make_unique<State>()) {
     state_->before = on_finding([](const Finding&) {});
     state_->silenced = true;
   }
-  record(state_->recorder);
+  try {
+    record(state_->recorder);
+  } catch (const Error& e) {  // told while the ranks still wait for each other: one that has ended may end the others
+    if (std::exchange(untold, false) && l->rank == 0) std::cerr << e.finding().text() << std::endl;
+    throw;
+  }
   Grid().state();  // its context is made by all ranks together; asking a grid for its shape then needs no other rank
 }
 
@@ -404,10 +409,11 @@ int code_of(const Error& e) {
 
 int run(const std::function<int()>& program) {
   std::optional<Session> session_of_run;
+  untold = true;
   try {
     session_of_run.emplace();
-  } catch (const Error& e) {  // agreed upon
-    if (last_rank == 0) std::cerr << e.finding().text() << std::endl;
+  } catch (const Error& e) {
+    if (untold) std::cerr << e.finding().text() << std::endl;
     return code_of(e);
   }
   int code = 0;
