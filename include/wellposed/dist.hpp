@@ -24,8 +24,8 @@ namespace dist {
 using Where = std::source_location;
 
 // Starts MPI, and ends it. One per process, made before all else of this header; programs that have started MPI
-// themselves may make one too. Ranks other than 0 print no findings. With WELLPOSED_RECORD = a folder, every rank
-// records into a file of its own there (rank-0000.wpr); `wellposed postmortem FOLDER` reads them together.
+// themselves may make one too. Ranks other than 0 print no findings. With WELLPOSED_RECORD = a folder (it is made),
+// every rank records into a file of its own there (rank-0000.wpr); `wellposed postmortem FOLDER` reads them together.
 class Session {
  public:
   Session();
@@ -65,7 +65,7 @@ class Grid {
 // How a matrix is spread: block (i, j) of `block` × `block` elements is on rank (i mod rows, j mod columns).
 struct Layout {
   Grid grid = {};
-  std::int64_t block = 0;  // 0: 64, smaller for matrices that would not reach every rank otherwise
+  std::int64_t block = 0;  // to 1024; 0: 64, smaller for matrices that would not reach every rank otherwise
 };
 
 struct LoadMatrixOptions {
@@ -82,7 +82,7 @@ class Matrix {
   // Reads a .npy file, every rank its own part: [m, n] or [m]. Raises FileError, FormatError; ShapeError where the
   // file is not what options.shape promises.
   static Matrix load(const std::string& path, const LoadMatrixOptions& options = {}, Where where = Where::current());
-  // From a tensor that every rank has: each keeps its part.
+  // From a tensor that every rank has, with the same values: each keeps its part.
   static Matrix from(const Tensor& whole, const Layout& layout = {}, Where where = Where::current());
   // Element (i, j) is f(i, j), called by the rank that holds it.
   static Matrix generate(std::int64_t rows, std::int64_t columns, DType dtype,
@@ -141,6 +141,7 @@ using linalg::QrOptions;
 using linalg::SolveOptions;
 using linalg::SvdvalsOptions;
 
+// Two matrices are brought to one dtype, and the second to the layout of the first.
 // A matrix of at most 1000 rows and columns that is in doubt is brought to one place and judged by wp::linalg itself;
 // certify, method = "ldl" and the accuracy "high" of decompositions are there up to that size. `out` is not taken.
 
@@ -184,7 +185,7 @@ SvdResult svd(const Matrix& a, const SvdOptions& options = {}, Where where = Whe
 Tensor svdvals(const Matrix& a, const SvdvalsOptions& options = {}, Where where = Where::current());
 EighResult eigh(const Matrix& a, const EighOptions& options = {}, Where where = Where::current());
 
-// conjugate transposes where asked for; all of one dtype.
+// conjugate transposes where asked for.
 struct MatmulOptions {
   bool adjoint_a = false, adjoint_b = false;
 };
@@ -223,7 +224,8 @@ Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& options = {}, Whe
 Diagnosed<Tensor> diagnose(const Matrix& a, const InvOptions& options = {}, Where where = Where::current());
 
 // A stack [batch, …] that every rank has: each rank runs f on its share of the members, and all ranks get all
-// results, with one diagnosis entry per member. f must give one result per member: [share, …].
+// results, with one diagnosis entry per member. f must give one result per member: [share, …]; it runs on one rank
+// alone and cannot call functions of this header.
 Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>(const Tensor& share)>& f,
                       Where where = Where::current());
 

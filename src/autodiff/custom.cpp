@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "autodiff/collective.hpp"
 #include "autodiff/forward.hpp"
 #include "autodiff/lent.hpp"
 #include "autodiff/support.hpp"
@@ -40,13 +41,14 @@ struct Keepsake {
   TensorsFunction pullback;
   std::vector<std::size_t> sums;      // checksums of the results, if the function is to run again
   const Listener* outside = nullptr;  // who listens to the call, while it runs
+  bool collective = false;            // the function runs ops that other processes run too
   bool leaves = false;                // results of a decomposition leave the function: its rule asks what follows
 };
 
 // What an op of the caller's does; its attribute 0. The op's record is part of it, so that it lives as long as any
 // tape remembers a call.
 struct Behaviour {
-  Op op;
+  mutable Op op;  // whether it is collective is known when it has run
   std::function<Many(Keepsake&, const Many&)> forward;
   std::function<Many(const Backward&)> vjp;
   std::function<Many(const Forward&)> jvp;
@@ -92,6 +94,7 @@ void run_forward(Call& c) {
     out = b.forward(*keepsake, in);
     keepsake->outside = nullptr;
     if (keepsake->leaves) c.beside().keeps_after = true;
+    if (keepsake->collective) b.op.collective = true;
   }
   for (Tensor& y : out) {
     if (!y.defined()) refuse<ArgumentError>("WP-ARG-002", "the function gave an undefined tensor.");
@@ -207,7 +210,9 @@ class Captures : public Follower {
   bool leaves(const Many& results) const {
     return std::any_of(results.begin(), results.end(), [&](const Tensor& y) { return parts_.contains(y.node()); });
   }
+  bool collective() const noexcept { return collective_; }
   void after(Call& c) override {
+    collective_ = collective_ || c.op.collective;
     bool parts = c.aside && c.aside->keeps_after;
     for (std::size_t i = 0; i < c.in.size(); ++i)
       parts = parts || (c.op.notes == Notes::moves && c.in[i].defined() && parts_.contains(c.in[i].node()));
@@ -231,7 +236,8 @@ class Captures : public Follower {
  private:
   std::unordered_set<const detail::Node*> own_, parts_;
   std::unordered_set<std::uint64_t> own_ids_;  // copies of lent memory are the same variable
-  Many kept_;                                  // so that no node of parts_ is another tensor's later
+  bool collective_ = false;
+  Many kept_;  // so that no node of parts_ is another tensor's later
   std::vector<const Follower*> followers_;
 };
 
@@ -242,31 +248,51 @@ bool differentiated(const Keepsake& k) noexcept {
 }
 
 // f of what is its own, which uses nothing else that is differentiated.
-Many closed(const Keepsake& k, const Many& own, const TensorsFunction& f) {
+Many closed(Keepsake& k, const Many& own, const TensorsFunction& f) {
   if (!differentiated(k)) return f(own);
   Captures captures(own, k.outside);
   const Listen listen(captures);
-  return f(own);
+  Many y = f(own);
+  k.collective = captures.collective();
+  return y;
+}
+
+// An op to its caller, with its rule or the reason why there is none.
+std::shared_ptr<Behaviour> made_whole(std::string_view name, const TensorsFunction& forward,
+                                      std::function<Many(const Backward&)> rule, std::string_view no_derivative) {
+  auto b = made(name);
+  b->whole = true;
+  b->forward = [forward](Keepsake& k, const Many& x) { return closed(k, x, forward); };
+  if (!rule) {
+    b->op.vjp = nullptr;
+    b->op.no_derivative = no_derivative.empty() ? "it was given none." : intern(no_derivative);
+  }
+  b->vjp = std::move(rule);
+  return b;
 }
 
 }  // namespace
 
+Many autodiff::run_collective(const CollectiveOp& op, const Many& x, const Place& place) {
+  const auto b = made_whole(op.name, op.forward, op.rule, op.no_derivative);
+  b->op.collective = true;
+  b->op.notes = Notes::gives;
+  return run(b, x, place);
+}
+
 TensorsFunction custom_op(CustomOp op, std::source_location where) {
   if (!op.forward) raise<ArgumentError>("WP-ARG-002", "custom_op", "forward is missing.");
-  const auto b = made(op.name.empty() ? std::string_view("custom_op") : op.name);
-  b->whole = true;
-  b->forward = [f = op.forward](Keepsake& k, const Many& x) { return closed(k, x, f); };
+  std::function<Many(const Backward&)> rule;
   if (op.vjp)
-    b->vjp = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
-  else
-    b->op.vjp = nullptr;
+    rule = [f = op.vjp](const Backward& r) { return f(to_many(r.in), to_many(r.out), to_many(r.cotangents)); };
+  const auto b = made_whole(op.name.empty() ? std::string_view("custom_op") : op.name, op.forward, std::move(rule),
+                            op.no_derivative);
   if (op.jvp) {
     b->jvp = [f = op.jvp](const Forward& r) {
       return complete(f(to_many(r.in), to_many(r.out), to_many(r.tangents)), r.out.size(), r.op.name, "result");
     };
     b->op.jvp = [](const Forward& r) { return to_tensors(behaviour(r.attrs).jvp(r)); };
   }
-  if (!op.vjp) b->op.no_derivative = op.no_derivative.empty() ? "it was given none." : intern(op.no_derivative);
   if (op.elementwise) b->op.flow = flow_elementwise;
   const Place place(where);
   return [b, place](const Many& x) { return run(b, x, place); };
@@ -303,6 +329,7 @@ Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location wh
     const Listen listen(captures);
     Many y = f(own);
     k.leaves = captures.leaves(y);
+    k.collective = captures.collective();
     k.sums = sums_of(y);
     return y;
   };

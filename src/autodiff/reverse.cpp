@@ -228,7 +228,7 @@ Tensors Reverse::apply_rule(std::size_t step, std::span<const Tensor> cotangents
   context().saw_nonfinite = false;
   const RuleCall rule(*this, step, s.view(), cotangents, wanted);
   Tensors in = ruled(rule, step);
-  if (!context().saw_nonfinite) [[likely]]
+  if (!context().saw_nonfinite || s.op->collective) [[likely]]
     return in;
   // Something is not finite. Zeros that come from a choice (where, relu, indexing, …) annihilate whatever they meet.
   if (!support_) support_ = std::make_unique<Support>(tape_, end_, targets_);

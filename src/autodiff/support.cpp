@@ -35,6 +35,11 @@ std::vector<Tensor> masks_of_inputs(const Step& s, std::span<const Tensor> of_ou
   const std::unique_ptr<bool[]> wanted(new bool[s.inputs]);
   for (std::uint32_t i = 0; i < s.inputs; ++i)
     wanted[i] = (constants_too || s.slots[i] >= 0) && s.given(i) && is_floating(s.facts[i].dtype);
+  if (s.op->collective) {  // what other processes have of the outputs may rest on any element
+    for (std::uint32_t i = 0; i < s.inputs; ++i)
+      if (wanted[i]) all[i] = ones(s.facts[i].shape, {.dtype = DType::boolean});
+    return all;
+  }
   if (chooses(*s.op)) {
     const Tensors in = chosen(s, of_outputs, {wanted.get(), s.inputs});
     for (std::uint32_t i = 0; i < s.inputs && i < in.size(); ++i)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "dist/calling.hpp"
 #include "dist/residual.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/stage.hpp"
@@ -27,7 +28,6 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T*
   if (!pays && worse > 1)
     linalg::conclude<T>(v, std::min(1.0, linalg::expected_error<T>(verdict_) * worse), options_.min_digits);
   const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < linalg::kSingular<T>;
-  if (zero_pivot_) return;
   if (pays) {
     const linalg::Refined refined = linalg::refine<T>(
         n_, columns, {x, columns, 1}, weights, {}, linalg::expected_error<T>(verdict_),
@@ -83,7 +83,7 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
   linalg::Frame<T> frame(n_, columns, adjoint ? columns_ : rows_, adjoint ? rows_ : columns_);
   const kernels::MutableView<T> view{x, columns, 1};
   frame.enter(view);
-  const bool first = !judged_ && !adjoint && !zero_pivot_ && norm_ != 0;
+  const bool first = !judged_ && !adjoint && norm_ != 0;
   const std::int64_t wide = columns + 2;
   std::vector<T> b, all;
   together([&] {
@@ -99,7 +99,7 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
     conclude_matrix();
   } else {
     judge();
-    if (!zero_pivot_) substitute(columns, x, adjoint);
+    substitute(columns, x, adjoint);
   }
   Verdict v = verdict_;
   improve(columns, cheap, adjoint, b.data(), x, v);
@@ -140,14 +140,57 @@ Verdict System<T>::panels(std::int64_t k, Fill&& fill, Matrix& x, bool adjoint) 
   return *all;
 }
 
+// Many right-hand sides, whose answers are not improved: all of them where they are. None: they must be looked at.
+template <class T>
+std::optional<Verdict> System<T>::at_once(const Matrix& b, Matrix& x, bool adjoint) {
+  if (linalg::few(n_, b.columns())) return {};
+  judge();
+  const bool doubtful = verdict_.method == Method::substitution && verdict_.rcond < linalg::kSingular<T>;
+  if (doubtful || linalg::refinement_pays<T>(options_, false, verdict_)) return {};
+  const std::vector<int>&in = adjoint ? columns_ : rows_, &out = adjoint ? rows_ : columns_;
+  x = copy_of(b);
+  const Local<T> own = local<T>(x);
+  std::vector<int> tops(static_cast<std::size_t>(b.columns()), linalg::Frame<T>::kNothing);
+  own.each([&](std::int64_t i, std::int64_t c, const T& v) {
+    int& top = tops[static_cast<std::size_t>(c)];
+    top = std::max(top, linalg::Frame<T>::top(v, in, i));
+  });
+  all_reduce(tops.data(), b.columns(), MPI_MAX);
+  for (int& e : tops) e = linalg::Frame<T>::exponent(e, in);
+  const auto scale = [&](const std::vector<int>& by, int sign) {
+    if (by.empty() && std::all_of(tops.begin(), tops.end(), [](int e) { return e == 0; })) return;
+    own.each([&](std::int64_t i, std::int64_t c, T& v) {
+      v = times_power(v, linalg::Frame<T>::at(by, i) + sign * tops[static_cast<std::size_t>(c)]);
+    });
+  };
+  scale(in, -1);
+  substitute(x, adjoint);
+  const double worse = amplification(x, out);
+  Verdict v = verdict_;
+  if (!linalg::above_underflow<T>(n_, verdict_.rcond, worse))
+    linalg::conclude<T>(v, 1, options_.min_digits);
+  else if (linalg::refinement_pays<T>(options_, false, verdict_, worse))
+    return {};
+  else if (worse > 1)
+    linalg::conclude<T>(v, std::min(1.0, linalg::expected_error<T>(verdict_) * worse), options_.min_digits);
+  scale(out, 1);
+  return v;
+}
+
+// A is empty, not finite, or has a zero pivot: there is no number that would be right.
+template <class T>
+Verdict System<T>::no_answer(const Matrix& like, Matrix& x) {
+  judge();
+  x = make_like(like);
+  fill_nan(x);
+  return verdict_;
+}
+
 template <class T>
 Verdict System<T>::solve(const Matrix& b, Matrix& x, bool adjoint) {
+  if (!solvable() || b.columns() == 0) return no_answer(b, x);
+  if (const std::optional<Verdict> v = at_once(b, x, adjoint)) return *v;
   x = make_like(b);
-  if (!factored()) return verdict_;
-  if (n_ == 0 || b.columns() == 0) {
-    judge();
-    return verdict_;
-  }
   const auto fill = [&](std::int64_t first, std::int64_t count, T* to) {
     gather_columns<T>(local<T>(b), first, count, to);
   };
@@ -157,7 +200,6 @@ Verdict System<T>::solve(const Matrix& b, Matrix& x, bool adjoint) {
 // The factors of S become S⁻¹; false: they cannot.
 template <class T>
 bool System<T>::invert_factors() {
-  if (zero_pivot_) return false;
   const Local<T> f = local<T>(factors_);
   switch (verdict_.method) {
     case Method::lu: scalapack::getri<T>(f, pivots_); return true;
@@ -180,17 +222,17 @@ bool System<T>::invert_factors() {
 
 // linalg::amplification of columns that are spread.
 template <class T>
-double System<T>::amplification(const Matrix& inverse) const {
-  if (columns_.empty()) return 1;
-  const linalg::Weighed weighed(columns_);
-  std::vector<double> most(static_cast<std::size_t>(2 * n_), 0);  // plain, weighed
-  local<T>(inverse).each([&](std::int64_t i, std::int64_t j, const T& v) {
+double System<T>::amplification(const Matrix& x, const std::vector<int>& weights) const {
+  if (weights.empty()) return 1;
+  const linalg::Weighed weighed(weights);
+  std::vector<double> most(static_cast<std::size_t>(2 * x.columns()), 0);  // plain, weighed
+  local<T>(x).each([&](std::int64_t i, std::int64_t j, const T& v) {
     const double size = v == v ? size_of_number(v) : std::numeric_limits<double>::infinity();
     double* const at = most.data() + 2 * j;
     at[0] = std::max(at[0], size);
     at[1] = std::max(at[1], weighed(size, i));
   });
-  all_reduce(most.data(), 2 * n_, MPI_MAX);
+  all_reduce(most.data(), 2 * x.columns(), MPI_MAX);
   double worst = 1;
   for (std::size_t j = 0; j < most.size(); j += 2)
     if (most[j] > 0) worst = std::max(worst, most[j + 1] > 0 ? most[j] / most[j + 1] : HUGE_VAL);
@@ -201,16 +243,10 @@ template <class T>
 Verdict System<T>::inverse(Matrix& x) {
   judge();
   x = {};
-  if (!factored() || n_ == 0) {
-    x = make_like(a_);
-    return verdict_;
-  }
   // No refinement makes a singular matrix good; of triangles, the error may be proved to be small.
-  if (verdict_.status == Status::singular && verdict_.method != Method::substitution &&
-      options_.if_ill != Policy::ignore) {
-    x = make_like(a_);
-    return verdict_;
-  }
+  if (!solvable() || (verdict_.status == Status::singular && verdict_.method != Method::substitution &&
+                      options_.if_ill != Policy::ignore))
+    return no_answer(a_, x);
   // Improving n right-hand sides costs more than the inverse: only what would not be ok otherwise.
   constexpr double kPoor = 1e-7;
   const auto good = [&](const Verdict& v) {
@@ -219,7 +255,7 @@ Verdict System<T>::inverse(Matrix& x) {
   };
   if (good(verdict_) && invert_factors()) {
     Verdict v = verdict_;
-    if (const double worse = amplification(factors_); worse > 1)
+    if (const double worse = amplification(factors_, columns_); worse > 1)
       linalg::conclude<T>(v,
                           linalg::above_underflow<T>(n_, v.rcond, worse)
                               ? std::min(1.0, linalg::expected_error<T>(verdict_) * worse)

@@ -2,14 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autodiff/collective.hpp"
 #include "base/text.hpp"
+#include "dist/noting.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/act.hpp"
+#include "linalg/lost_digits.hpp"
 #include "linalg/stack.hpp"
 #include "ops/dispatch.hpp"
-#include "wellposed/autodiff.hpp"
 
 namespace wp {
 extern const Op op_linalg_solve;
@@ -222,78 +224,89 @@ std::vector<Tensor> storages(const Many& all) {
   for (const Matrix& m : all) out.push_back(m.defined() ? m.state().storage : Tensor());
   return out;
 }
-std::source_location nowhere() {
-  return std::source_location();
-}
 
 using Tensors = std::vector<Tensor>;
-// A matrix on the tape: an op from the tensors that hold its operands to the one that holds its own elements.
+using Rule = std::function<Tensors(const Tensors& in, const Tensor& out, const Tensor& g)>;
+// An op from the tensors that hold its operands to the one that holds its result.
+Tensor on_tape(std::string_view name, const Tensors& in, const std::function<Tensor(const Tensors&)>& forward,
+               const Rule& vjp, const Place& place, const Kind& kind) {
+  if (!context().listeners) return forward(in);
+  const auto rule = [=, op = std::string(name)](const Backward& b) {
+    const Stage stage(say(op, " (derivative)"), place);
+    if (kind.judged) linalg::find_lost_digits(b, std::as_const(**kind.judged).verdicts);
+    return vjp({b.in.begin(), b.in.end()}, b.out[0], b.g());
+  };
+  return autodiff::run_collective(
+      {.name = std::string(name), .forward = [=](const Tensors& t) { return Tensors{forward(t)}; }, .rule = rule}, in,
+      place)[0];
+}
+
 Matrix taped_matrix(std::string_view name, const Tensors& in, const std::function<Matrix(const Tensors&)>& forward,
                     const std::function<Tensors(const Tensors&, const Matrix&, const Matrix&)>& vjp,
-                    const Place& place) {
-  if (!context().listeners) return forward(in);
-  auto made = std::make_shared<Matrix>();
-  CustomOp op{.name = std::string(name),
-              .forward =
-                  [=](const Tensors& t) {
-                    *made = forward(t);
-                    return Tensors{made->state().storage};
-                  },
-              .vjp =
-                  [=](const Tensors& t, const Tensors& y, const Tensors& g) {
-                    const Stage stage(say(name, " (derivative)"), place);
-                    return vjp(t, with_storage(*made, y[0]), with_storage(*made, g[0]));
-                  }};
-  const Tensor y = custom_op(std::move(op), nowhere())(in)[0];
-  return with_storage(*made, y);
+                    const Place& place, const Kind& kind) {
+  const auto made = std::make_shared<Matrix>();
+  const Tensor y = on_tape(
+      name, in,
+      [=](const Tensors& t) {
+        *made = forward(t);
+        return made->state().storage;
+      },
+      [=](const Tensors& t, const Tensor& out, const Tensor& g) {
+        return vjp(t, with_storage(*made, out), with_storage(*made, g));
+      },
+      place, kind);
+  Matrix whole = with_storage(*made, y);
+  note(name, in, y, &whole, kind.notes, place);
+  return whole;
 }
 
 }  // namespace
 
 Matrix taped(std::string_view name, const Many& in, const std::function<Matrix(const Many&)>& forward,
-             const std::function<Many(const Many&, const Matrix&, const Matrix&)>& vjp, const Place& place) {
+             const std::function<Many(const Many&, const Matrix&, const Matrix&)>& vjp, const Place& place,
+             const Kind& kind) {
   return taped_matrix(
       name, storages(in), [=](const Tensors& t) { return forward(with_storages(in, t)); },
       [=](const Tensors& t, const Matrix& y, const Matrix& g) { return storages(vjp(with_storages(in, t), y, g)); },
-      place);
+      place, kind);
 }
 
 Tensor taped_number(std::string_view name, const Many& in, const std::function<Tensor(const Many&)>& forward,
-                    const std::function<Many(const Many&, const Tensor&, const Tensor&)>& vjp, const Place& place) {
-  if (!context().listeners) return forward(in);
-  CustomOp op{
-      .name = std::string(name),
-      .forward = [=](const std::vector<Tensor>& t) { return std::vector<Tensor>{forward(with_storages(in, t))}; },
-      .vjp =
-          [=](const std::vector<Tensor>& t, const std::vector<Tensor>& y, const std::vector<Tensor>& g) {
-            const Stage stage(say(name, " (derivative)"), place);
-            return storages(vjp(with_storages(in, t), y[0], g[0]));
-          }};
-  return custom_op(std::move(op), nowhere())(storages(in))[0];
+                    const std::function<Many(const Many&, const Tensor&, const Tensor&)>& vjp, const Place& place,
+                    const Kind& kind) {
+  Tensor y = on_tape(
+      name, storages(in), [=](const Tensors& t) { return forward(with_storages(in, t)); },
+      [=](const Tensors& t, const Tensor& out, const Tensor& g) {
+        return storages(vjp(with_storages(in, t), out, g));
+      },
+      place, kind);
+  note(name, storages(in), y, nullptr, kind.notes, place);
+  return y;
 }
 
 Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function<Tensor(const Matrix&)>& forward,
                     const std::function<Matrix(const Matrix&, const Tensor&)>& vjp, const Place& place) {
   return taped_number(
       name, {in}, [=](const Many& m) { return forward(m[0]); },
-      [=](const Many& m, const Tensor&, const Tensor& g) -> Many { return {vjp(m[0], g)}; }, place);
+      [=](const Many& m, const Tensor&, const Tensor& g) -> Many { return {vjp(m[0], g)}; }, place, {Notes::moves});
 }
 
 Matrix taped_from(std::string_view name, const Tensor& in, const std::function<Matrix(const Tensor&)>& forward,
                   const std::function<Tensor(const Matrix&)>& vjp, const Place& place) {
   return taped_matrix(
       name, {in}, [=](const Tensors& t) { return forward(t[0]); },
-      [=](const Tensors&, const Matrix&, const Matrix& g) { return Tensors{vjp(g)}; }, place);
+      [=](const Tensors&, const Matrix&, const Matrix& g) { return Tensors{vjp(g)}; }, place, {Notes::moves});
 }
 
 void without_rule(std::string_view name, const std::vector<Tensor>& in, const std::vector<Tensor*>& results) {
   if (!context().listeners) return;
   std::vector<Tensor> all;
   for (const Tensor* t : results) all.push_back(*t);
-  const CustomOp op{.name = std::string(name),
-                    .forward = [all](const std::vector<Tensor>&) { return all; },
-                    .no_derivative = "it has none when distributed; gather the matrix and use linalg."};
-  const std::vector<Tensor> seen = custom_op(op, nowhere())(in);
+  const std::vector<Tensor> seen =
+      autodiff::run_collective({.name = std::string(name),
+                                .forward = [all](const std::vector<Tensor>&) { return all; },
+                                .no_derivative = "it has none when distributed; gather the matrix and use linalg."},
+                               in, running_place());
   for (std::size_t i = 0; i < seen.size(); ++i) *results[i] = seen[i];
 }
 

@@ -48,17 +48,23 @@ R settled(Diagnosed<R> found, std::string_view if_ill, std::string_view advice, 
 std::string packed_verdict(const Verdict& v);
 Verdict unpacked_verdict(const std::string& bytes);
 
+// How the result of an op stands to its operands: what becomes of Inf and NaN (noting.hpp), and what was found of the
+// matrix that the result rests on, of which a gradient may say that it has lost digits (WP-GRD-012).
+struct Kind {
+  Notes notes = Notes::inherit;
+  std::shared_ptr<std::shared_ptr<linalg::Diagnosis::State>> judged = {};
+};
 // Runs forward(matrices) → matrix, and on a tape as one op, with vjp(in, out, cotangent) → cotangents; cotangents
 // that are not defined are zero.
 using Many = std::vector<Matrix>;
 Matrix taped(std::string_view name, const Many& in, const std::function<Matrix(const Many&)>& forward,
-             const std::function<Many(const Many& in, const Matrix& out, const Matrix& g)>& vjp, const Place& place);
+             const std::function<Many(const Many& in, const Matrix& out, const Matrix& g)>& vjp, const Place& place,
+             const Kind& kind = {});
 // The same for a real number that is the same on every rank.
 Tensor taped_number(std::string_view name, const Many& in, const std::function<Tensor(const Many&)>& forward,
                     const std::function<Many(const Many& in, const Tensor& out, const Tensor& g)>& vjp,
-                    const Place& place);
-
-// The same for a tensor that is the same on every rank, of one matrix.
+                    const Place& place, const Kind& kind = {});
+// The same for a tensor that is the same on every rank and has the elements of one matrix.
 Tensor taped_tensor(std::string_view name, const Matrix& in, const std::function<Tensor(const Matrix&)>& forward,
                     const std::function<Matrix(const Matrix& in, const Tensor& g)>& vjp, const Place& place);
 // The same for a matrix, of a tensor that every rank has.

@@ -178,7 +178,7 @@ Choleskied choleskied(const Matrix& a, const CholeskyOptions& o, Where where) {
   const Matrix l = taped(
       "dist.cholesky", {a}, lower,
       [=](const Many&, const Matrix& y, const Matrix& g) -> Many { return {cholesky_cotangent(y, g, uplo, place)}; },
-      place);
+      place, {Notes::gives});
   return {{o.upper ? l.adjoint(where) : l, linalg::Diagnosis(*state)}, *asymmetry};
 }
 
@@ -237,7 +237,7 @@ Logdetted logdetted(const Matrix& a, const LogdetOptions& o, Where where) {
         const Matrix inverse = converted(hermitian_part(x, "lower").matrix, in[0].dtype());
         return {hermitian_cotangent(scaled_by(g, inverse, place), uplo, place)};
       },
-      place);
+      place, {Notes::gives, state});
   return {{y, linalg::Diagnosis(*state)}, *asymmetry};
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "dist/matrix.hpp"
+#include "dist/noting.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
@@ -146,13 +147,15 @@ namespace {
 // A file that all ranks write into, and rank 0 puts in place.
 class SharedFile {
  public:
-  SharedFile(const std::string& path, const std::string& header, std::uint64_t bytes) : path_(path) {
+  SharedFile(const std::string& path, const std::string& header, std::uint64_t bytes) : SharedFile(path) {
     together([&] {
       if (rank() != 0) return;
       const std::filesystem::path target(path_);
-      temporary_ = (target.parent_path() / say(".", target.filename().string(), ".", getpid(), ".tmp")).string();
-      fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      const std::string beside =
+          (target.parent_path() / say(".", target.filename().string(), ".", getpid(), ".tmp")).string();
+      fd_ = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (fd_ < 0) fail(errno);
+      temporary_ = beside;
       if (const int error = posix_fallocate(fd_, 0, static_cast<off_t>(header.size() + bytes)); error != 0)
         fail(error);
       put(0, header.data(), header.size());
@@ -192,6 +195,7 @@ class SharedFile {
   }
 
  private:
+  explicit SharedFile(const std::string& path) : path_(path) {}  // from here on the destructor tidies up
   [[noreturn]] void fail(int error) const {
     refuse<FileError>("WP-FIL-001", say("'", path_, "' cannot be written: ", std::strerror(error), "."),
                       "Every rank must see the folder, and be allowed to write there. Nothing was changed.");
@@ -209,6 +213,7 @@ void Matrix::save(const std::string& path, Where where) const {
   if (!path.ends_with(".npy"))
     refuse<ArgumentError>("WP-ARG-001", say("'", path, "' must end in .npy: only these are written in parts."));
   const Matrix& a = *this;
+  escape(a, "save", Counts::made, where);
   const Dims shape = is_vector() ? Dims{rows()} : Dims{rows(), columns()};
   const std::string header = io::npy_header(dtype(), shape);
   const std::size_t each = size_of(dtype());

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/noting.hpp"
 #include "dist/products.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
@@ -51,8 +52,14 @@ Matrix gradient(GradientTape& tape, const Tensor& loss, const Matrix& a, const G
                 Where where) {
   const Stage stage("dist.gradient", where);
   meet(say("dist.gradient of ", facts(a), ", unconnected ", options.unconnected));
-  const Tensor g = tape.gradient(loss, a.state().storage, options, where);
-  return g.defined() ? with_storage(a, g) : Matrix();
+  const Tensor g = [&] {
+    const checks off(CheckLevel::off);  // what leaves is asked of all ranks, below
+    return tape.gradient(loss, a.state().storage, options, where);
+  }();
+  if (!g.defined()) return {};
+  const Matrix whole = with_storage(a, g);
+  escape(whole, "gradient", Counts::made_and_given, where);
+  return whole;
 }
 
 Tensor sum(const Matrix& a, Where where) {
@@ -85,15 +92,37 @@ Tensor dot(const Matrix& a, const Matrix& b, Where where) {
   need_defined(b, "B");
   if (a.rows() != b.rows() || a.columns() != b.columns())
     refuse<ShapeError>("WP-MPI-009", say("both must have one shape; got ", facts(a), " and ", facts(b), "."));
-  need_same_layout(a, b);
+  const auto [left, right] = alike(a, b, where);
   const Place place(where);
   return taped_number(
-      "dist.dot", {a, b}, [](const Many& in) { return number(inner(in[0], in[1]), in[0].dtype()); },
+      "dist.dot", {left, right}, [](const Many& in) { return number(inner(in[0], in[1]), in[0].dtype()); },
       [place](const Many& in, const Tensor&, const Tensor& g) -> Many {
         return {scaled_by(g, in[1], place), scaled_by(g, in[0], place)};
       },
       place);
 }
+
+namespace {
+
+// By rank and member, in one message from each rank: of each member the length of its verdict, and that.
+std::vector<Verdict> verdicts_of_all(const linalg::Diagnosis& own) {
+  std::string mine;
+  for (std::int64_t i = 0; i < own.size(); ++i) {
+    const std::string one = packed_verdict(std::as_const(*own.state()).verdicts[static_cast<std::size_t>(i)]);
+    const std::size_t length = one.size();
+    mine.append(reinterpret_cast<const char*>(&length), sizeof length) += one;
+  }
+  std::vector<Verdict> all;
+  for (const std::string& theirs : all_texts(mine))
+    for (std::size_t at = 0, length = 0; at < theirs.size(); at += length) {
+      std::memcpy(&length, theirs.data() + at, sizeof length);
+      at += sizeof length;
+      all.push_back(unpacked_verdict(theirs.substr(at, length)));
+    }
+  return all;
+}
+
+}  // namespace
 
 Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>(const Tensor&)>& f, Where where) {
   const Stage stage("dist.map", where);
@@ -143,18 +172,9 @@ Diagnosed<Tensor> map(const Tensor& stack, const std::function<Diagnosed<Tensor>
   auto state = std::make_shared<linalg::Diagnosis::State>();
   state->batch = {members};
   state->op = broadcast_text(own.diagnosis.state() ? own.diagnosis.state()->op : "");
-  for (int r = 0; r < size(); ++r) {
-    std::int64_t theirs = r == rank() ? own.diagnosis.size() : 0;
-    broadcast(&theirs, sizeof theirs, r);
-    for (std::int64_t i = 0; i < theirs; ++i) {
-      const std::size_t last = state->verdicts.size();
-      state->verdicts.resize(last + 1);
-      state->verdicts[last] = unpacked_verdict(broadcast_text(
-          r == rank() ? packed_verdict(std::as_const(*own.diagnosis.state()).verdicts[static_cast<std::size_t>(i)])
-                      : "",
-          r));
-    }
-  }
+  const std::vector<Verdict> verdicts = verdicts_of_all(own.diagnosis);
+  state->verdicts.resize(verdicts.size());
+  for (std::size_t i = 0; i < verdicts.size(); ++i) state->verdicts[i] = verdicts[i];
   double threshold = own.diagnosis.state() ? own.diagnosis.state()->threshold : 0;
   broadcast(&threshold, sizeof threshold);
   state->threshold = threshold;

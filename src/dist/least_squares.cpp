@@ -183,19 +183,19 @@ Verdict certified(const Matrix& a, const Matrix& b, const LstsqOptions& o, Matri
   return found.verdict;
 }
 
-Diagnosed<Matrix> minimised(const Matrix& a, const Matrix& b, const LstsqOptions& o, bool told, Where where) {
+Diagnosed<Matrix> minimised(const Matrix& left, const Matrix& right, const LstsqOptions& o, bool told, Where where) {
   const Stage stage("dist.lstsq", where);
   const SolveOptions as_solve{
       .if_ill = o.if_ill, .ridge = o.ridge, .noise = o.noise, .certify = o.certify, .names = o.names};
-  meet(say("dist.lstsq A ", facts(a), ", b ", facts(b), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", ",
-           options_text(as_solve)));
-  need_defined(a, "A");
-  need_defined(b, "b");
+  meet(say("dist.lstsq A ", facts(left), ", b ", facts(right), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol,
+           ", ", options_text(as_solve)));
+  need_defined(left, "A");
+  need_defined(right, "b");
   need_no_out(o.out);
-  if (a.rows() != b.rows())
-    refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", a.rows(), ", ", a.columns(),
-                                         "], b [", b.rows(), ", ", b.columns(), "]."));
-  need_same_layout(a, b);
+  if (left.rows() != right.rows())
+    refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", left.rows(), ", ", left.columns(),
+                                         "], b [", right.rows(), ", ", right.columns(), "]."));
+  const auto [a, b] = alike(left, right, where);
   policy_of(o.if_ill);
   if (o.certify) need_one_place(a, "certify", "The diagnosis of the plain call has an estimate of the error.");
   // What counts as zero is decided by the dtype that was given, also where more digits are computed.
@@ -223,8 +223,8 @@ Diagnosed<Matrix> minimised(const Matrix& a, const Matrix& b, const LstsqOptions
       v = certified(a, b, o, x);
       return;
     }
-    const Matrix wide = converted(a, work), right = converted(b, work);
-    if (ridge || !by_qr<T>(wide, right, settings, v, x)) by_values<T>(a, wide, right, settings, v, x, *state);
+    const Matrix wide = converted(a, work), side = converted(b, work);
+    if (ridge || !by_qr<T>(wide, side, settings, v, x)) by_values<T>(a, wide, side, settings, v, x, *state);
     x = converted(x, a.dtype());
     if (v.status == Status::ok && !ridge) linalg::conclude_least_squares<T>(v, v.forward_error);
   });

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "autodiff/lent.hpp"
 #include "base/text.hpp"
 #include "dist/calling.hpp"
 #include "dist/one_place.hpp"
@@ -98,9 +99,11 @@ int Grid::column() const {
 }
 
 std::int64_t chosen_block(const Layout& layout, std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t kLargest = 1024;  // ScaLAPACK's workspaces are multiples of block², counted with 32 bits
+  if (layout.block < 0 || layout.block > kLargest)
+    refuse<ArgumentError>("WP-ARG-001", say("block must be from 1 to ", kLargest, "; got ", layout.block, "."),
+                          "64 is good for most matrices; 0 chooses.");
   if (layout.block > 0) return layout.block;
-  if (layout.block < 0)
-    refuse<ArgumentError>("WP-ARG-001", say("block must not be negative; got ", layout.block, "."));
   const std::int64_t most = std::max<std::int64_t>({layout.grid.rows(), layout.grid.columns(), 1});
   return std::clamp<std::int64_t>(std::max(m, n) / (2 * most), 4, 64);
 }
@@ -164,15 +167,12 @@ void need_defined(const Matrix& a, std::string_view name) {
 void need_defined(const Tensor& a, std::string_view name) {
   need(a, name);
 }
-void need_same_layout(const Matrix& a, const Matrix& b) {
-  if (!(a.layout().grid == b.layout().grid) || a.layout().block != b.layout().block)
-    refuse<ArgumentError>("WP-MPI-006",
-                          say("both matrices must be spread alike; got ", facts(a), " and ", facts(b), "."),
-                          "Give both the same Layout (block too), or use redistributed().");
-  if (a.dtype() != b.dtype())
-    refuse<DtypeError>("WP-DTY-003",
-                       say("both matrices must have one dtype; got ", a.dtype(), " and ", b.dtype(), "."),
-                       "Convert with astype.");
+Alike alike(const Matrix& a, const Matrix& b, Where where) {
+  const DType both = promote(a.dtype(), b.dtype());
+  const auto in_dtype = [&](const Matrix& m) { return m.dtype() == both ? m : m.astype(both, where); };
+  const Layout own = a.layout(), other = b.layout();
+  const bool same = own.grid == other.grid && own.block == other.block;
+  return {in_dtype(a), in_dtype(same ? b : b.redistributed(own, where))};
 }
 void need_square(const Matrix& a) {
   if (a.rows() != a.columns())
@@ -215,7 +215,9 @@ std::string Matrix::to_string() const {
 Matrix Matrix::from(const Tensor& whole, const Layout& layout, Where where) {
   const Stage stage("dist.from", where);
   const Dims shape = whole.defined() ? whole.shape() : Dims();
-  meet(say("dist.from ", whole.defined() ? say(whole.dtype(), ' ', shape) : "nothing", ", ", facts(layout)));
+  const std::string values =
+      whole.defined() ? say(whole.dtype(), ' ', shape, " (hash ", autodiff::checksum(whole), ")") : "nothing";
+  meet(say("dist.from ", values, ", ", facts(layout)));
   need_defined(whole, "whole");
   if (shape.size() != 1 && shape.size() != 2)
     refuse<ShapeError>("WP-MPI-009", say("a matrix or a vector is needed; got ", shape, "."));
@@ -317,8 +319,8 @@ Matrix Matrix::redistributed(const Layout& layout, Where where) const {
         });
         return b;
       },
-      [](const Many& in, const Matrix&, const Matrix& g) -> Many { return {g.redistributed(in[0].layout())}; },
-      where);
+      [](const Many& in, const Matrix&, const Matrix& g) -> Many { return {g.redistributed(in[0].layout())}; }, where,
+      {Notes::moves});
 }
 
 namespace {
@@ -335,8 +337,8 @@ Matrix turned(const Matrix& a, bool conjugate, std::string_view name, Where wher
         });
         return b;
       },
-      [=](const Many&, const Matrix&, const Matrix& g) -> Many { return {turned(g, conjugate, name, where)}; },
-      where);
+      [=](const Many&, const Matrix&, const Matrix& g) -> Many { return {turned(g, conjugate, name, where)}; }, where,
+      {Notes::moves});
 }
 
 }  // namespace

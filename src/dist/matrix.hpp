@@ -112,8 +112,11 @@ Local<T> local(const Matrix& a) {
 // What ranks must agree on: "f64 [3, 3] in blocks of 64 on 2 × 2 ranks"; "block 64 on 2 × 2 ranks".
 std::string facts(const Matrix& a);
 std::string facts(const Layout& layout);
-// Refuses operands on different grids or with different blocks.
-void need_same_layout(const Matrix& a, const Matrix& b);
+// Both in the dtype that holds both, B spread as A is; ops, where that changes them. Collective.
+struct Alike {
+  Matrix a, b;
+};
+Alike alike(const Matrix& a, const Matrix& b, Where where);
 void need_square(const Matrix& a);
 void need_defined(const Matrix& a, std::string_view name);
 void need_defined(const Tensor& a, std::string_view name);

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/noting.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
@@ -68,8 +69,8 @@ Matrix matmul(const Matrix& a, const Matrix& b, const MatmulOptions& o, Where wh
     refuse<ShapeError>(
         "WP-SHP-014", say("columns of A must be as many as rows of B; got A [", a.rows(), ", ", a.columns(), "], B [",
                           b.rows(), ", ", b.columns(), "], adjoint ", o.adjoint_a, ", ", o.adjoint_b, "."));
-  need_same_layout(a, b);
-  return product(1, a, o.adjoint_a, b, o.adjoint_b, where);
+  const auto [first, second] = alike(a, b, where);
+  return product(1, first, o.adjoint_a, second, o.adjoint_b, where);
 }
 
 namespace {
@@ -153,9 +154,17 @@ double matrix_norm(const Matrix& a, const Setting& ord, Where where) {
   meet(say("dist.matrix_norm ", facts(a), ", ord ", ord.is_number() ? say(ord.number()) : std::string(ord.rule())));
   need_defined(a, "A");
   const Norm norm = norm_of(ord);
+  if ((norm == Norm::least_one || norm == Norm::least_infinity || norm == Norm::least_two) &&
+      std::min(a.rows(), a.columns()) == 0)
+    refuse<ShapeError>("WP-SHP-006",
+                       say("has no value over an empty axis; A is [", a.rows(), ", ", a.columns(), "]."));
   const DType work = linalg::working_dtype(a.dtype(), std::max(a.rows(), a.columns()));
-  if (norm < Norm::two) return linalg::with_float(a.dtype(), [&]<class T>(T) { return sum_norm<T>(a, norm); });
-  return linalg::with_float(work, [&]<class T>(T) { return spectral_norm<T>(converted(a, work), norm); });
+  const double found =
+      norm < Norm::two
+          ? linalg::with_float(a.dtype(), [&]<class T>(T) { return sum_norm<T>(a, norm); })
+          : linalg::with_float(work, [&]<class T>(T) { return spectral_norm<T>(converted(a, work), norm); });
+  if (!std::isfinite(found)) escape(a, "matrix_norm", Counts::made, where);
+  return found;
 }
 
 }  // namespace wp::dist

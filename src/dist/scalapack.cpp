@@ -261,7 +261,8 @@ int eigh(Local<T> a, std::vector<Real<T>>& w, Local<T>& z) {
   };
   call(wanted, &query, rwanted, &query, iwanted, &query);
   if (info != 0) return info;
-  const int block = as_int(a.row.block), extra = 2 * block * block + 2 * n;
+  // What the query says is less than p?ormtr needs, which then leaves the vectors of the tridiagonal matrix.
+  const int block = as_int(a.row.block), extra = block * as_int(a.rows() + a.columns() + 4 * block) + 2 * n;
   const int lwork = static_cast<int>(std::real(wanted[0])) + extra, lrwork = static_cast<int>(rwanted[0]) + extra,
             liwork = iwanted[0] + 8 * n + 2 * block;
   const Work<T> work(lwork);

@@ -99,14 +99,15 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   Tensor whole = fits && p.told ? brought_together(p.a) : Tensor();
   std::string nonfinite = b.defined() ? nonfinite_element(p.b, "b") : "";
   std::optional<typename System<T>::Reason> reason;
+  std::shared_ptr<System<T>> system;
   if (o.ridge.rule != linalg::RidgeRule::none && o.if_ill != Policy::ridge) {
     v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
     if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
   } else if (!nonfinite.empty()) {
     v.status = Status::nonfinite_input;
     out.x = make_like(b);
+    if (keep) *keep = std::make_shared<System<T>>(a, o);  // A may be as good as any
   } else {
-    std::shared_ptr<System<T>> system;
     if (!must || keep) system = std::make_shared<System<T>>(a, o);
     if (!must) v = b.defined() ? system->solve(b, out.x) : system->inverse(out.x);
     if (system) nonfinite = system->nonfinite_text();
@@ -136,6 +137,8 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   out.state->threshold = o.high && n <= linalg::kQuadLargest ? 4 * linalg::kQuadRoundOff : linalg::kSingular<T>;
   if (!nonfinite.empty()) out.state->nonfinite = [nonfinite](std::int64_t) { return nonfinite; };
   if (reason) keep_reason<T>(*out.state, *reason);
+  if (!fits && !reason && system && system->full_rank())
+    out.state->spectrum = [n](std::int64_t, linalg::Member& m) { m.rank = n; };
   return out;
 }
 
@@ -162,7 +165,6 @@ void check(const Problem& p) {
   if (p.b.rows() != p.a.rows())
     refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", p.a.rows(), ", ", p.a.columns(),
                                          "], b [", p.b.rows(), ", ", p.b.columns(), "]."));
-  need_same_layout(p.a, p.b);
 }
 
 Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
@@ -202,18 +204,20 @@ Matrix solve_with(const std::shared_ptr<Kept>& kept, const Matrix& a, const Matr
   return taped(
       "dist.solve", {a, b}, [=](const Many& in) { return kept->solve(in[1], adjoint); },
       [=](const Many& in, const Matrix& x, const Matrix& g) { return solve_rule(kept, in, x, g, adjoint, place); },
-      place);
+      place, {Notes::gives});
 }
 
 namespace {
 
-Diagnosed<Matrix> solved(const Matrix& a, const Matrix& b, const SolveOptions& options, bool told, Where where) {
+Diagnosed<Matrix> solved(const Matrix& left, const Matrix& right, const SolveOptions& options, bool told,
+                         Where where) {
   const Stage stage("dist.solve", where);
-  meet(say("dist.solve A ", facts(a), ", b ", facts(b), ", ", options_text(options)));
+  meet(say("dist.solve A ", facts(left), ", b ", facts(right), ", ", options_text(options)));
   Options o = system_options(options);
   if (o.if_ill == Policy::raise) o.if_ill = Policy::nan;
-  check({"solve", a, b, options, o, told});
-  need_defined(b, "b");
+  check({"solve", left, right, options, o, told});
+  need_defined(right, "b");
+  const auto [a, b] = alike(left, right, where);
   const Place place(where);
   const bool on_tape = context().listeners != nullptr;
   auto kept = std::make_shared<std::shared_ptr<Kept>>();
@@ -229,7 +233,7 @@ Diagnosed<Matrix> solved(const Matrix& a, const Matrix& b, const SolveOptions& o
         if (const Method m = (*state)->verdicts[0].method; m == Method::pinv || m == Method::ridge) no_rule(m);
         return solve_rule(*kept, in, y, g, false, place);
       },
-      place);
+      place, {Notes::gives, state});
   return {x, linalg::Diagnosis(*state)};
 }
 
@@ -255,7 +259,7 @@ Diagnosed<Matrix> inverted(const Matrix& a, const InvOptions& options, bool told
         const Matrix own = product(-1, y, true, product(1, g, false, y, true, place), false, place);
         return {assumed_cotangent(in[0], own, o.assume, place)};
       },
-      place);
+      place, {Notes::gives, state});
   return {x, linalg::Diagnosis(*state)};
 }
 

@@ -25,6 +25,11 @@ const Op& op_named(std::string_view name) {
 
 }  // namespace
 
+Place running_place() {
+  const Running* const r = context().running;
+  return r && r->place ? *r->place : Place();
+}
+
 Stage::Stage(std::string_view name, const Place& place, bool own)
     : place_(place), outer_(context().running), unwinding_(std::uncaught_exceptions()), own_(own) {
   if (own_) {
@@ -36,8 +41,7 @@ Stage::Stage(std::string_view name, const Place& place, bool own)
   witness_before(*call_);
 }
 
-Stage::Stage(std::string_view part)
-    : Stage(part, context().running && context().running->place ? *context().running->place : Place(), false) {}
+Stage::Stage(std::string_view part) : Stage(part, running_place(), false) {}
 
 Stage::~Stage() {
   if (own_) context().running = outer_;

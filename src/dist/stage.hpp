@@ -27,6 +27,9 @@ class Stage {
   bool own_;
 };
 
+// The line that asked for the call that runs.
+Place running_place();
+
 // For the cost of what was done; see Traffic.
 void count_flops(double flops) noexcept;
 

@@ -47,6 +47,13 @@ class System {
   // Σ log |pivots|, without the scaling that was applied; of Cholesky twice those of L.
   double log_determinant() const;
 
+  // Whether rcond proves that all singular values count: σₙ/σ₁ ≥ rcond/n, the estimate being within a factor of 10,
+  // and values up to 2 n u σ₁ count as zero.
+  bool full_rank() const noexcept {
+    const auto n = static_cast<double>(n_);
+    return judged_ && rows_.empty() && verdict_.rcond > 20 * n * n * u;
+  }
+
   // Why the matrix is singular: null vector, rows and columns that depend on each other; exactly, if that is proved.
   struct Reason {
     Tensor null_vector;
@@ -79,10 +86,13 @@ class System {
   template <class Fill>
   Verdict panels(std::int64_t k, Fill&& fill, Matrix& x, bool adjoint);
   Verdict panel(std::int64_t columns, T* x, bool cheap, bool adjoint);
+  std::optional<Verdict> at_once(const Matrix& b, Matrix& x, bool adjoint);
   void improve(std::int64_t columns, bool cheap, bool adjoint, const T* b, T* x, Verdict& v);
   double proved_error(std::int64_t columns, bool adjoint, const T* b, const T* x);
+  bool solvable() const noexcept { return factored() && !zero_pivot_ && n_ > 0; }
+  Verdict no_answer(const Matrix& like, Matrix& x);
   bool invert_factors();
-  double amplification(const Matrix& inverse) const;
+  double amplification(const Matrix& x, const std::vector<int>& weights) const;
   std::vector<T> null_vector(bool adjoint);
 
   Matrix a_;

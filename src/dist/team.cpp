@@ -9,9 +9,11 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "dist/matrix.hpp"
 #include "dist/stage.hpp"
+#include "ops/attr.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/record.hpp"
 #include "wellposed/threads.hpp"
@@ -26,8 +28,10 @@ struct Live {
   int rank = 0, size = 1;
   bool apart = false;   // ranks have lost each other: no more meetings
   bool agreed = false;  // what was thrown since the last meeting was thrown on all ranks
+  bool alone = false;   // a function that must not communicate runs
 };
 Live* live = nullptr;
+bool untold = false;  // run() has to say why a session cannot begin
 
 const Live& session() {
   if (!live)
@@ -101,7 +105,7 @@ Told told(std::exception_ptr error) {
   } catch (const std::bad_alloc&) {
     t = {Kind::memory, misuse("WP-MEM-001", {}, "no memory is left.", "Use more ranks, or fewer per machine.")};
   } catch (const std::exception& e) {
-    t = {Kind::error, misuse("WP-MPI-003", {}, e.what(), {})};
+    t = {Kind::error, misuse("WP-MPI-003", {}, *e.what() ? e.what() : "an exception without words.", {})};
   } catch (...) {
     t = {Kind::error, misuse("WP-MPI-003", {}, "an exception of an unknown type.", {})};
   }
@@ -109,8 +113,15 @@ Told told(std::exception_ptr error) {
 }
 
 std::string packed(const Told& t) {
-  const nlohmann::json j = {static_cast<int>(t.kind), t.finding.code, t.finding.op, t.finding.message,
-                            t.finding.advice};
+  const Finding& f = t.finding;
+  const nlohmann::json j = {static_cast<int>(t.kind),
+                            f.code,
+                            f.op,
+                            f.message,
+                            f.advice,
+                            std::vector<std::int64_t>(f.element.begin(), f.element.end()),
+                            f.place.known() ? f.place.file : "",
+                            f.place.line};
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 Told unpacked(const std::string& text, const Place& place) {
@@ -121,7 +132,9 @@ Told unpacked(const std::string& text, const Place& place) {
   t.finding.op = j[2].get<std::string>();
   t.finding.message = j[3].get<std::string>();
   t.finding.advice = j[4].get<std::string>();
-  t.finding.place = place;
+  for (const auto& i : j[5]) t.finding.element.push_back(i.get<std::int64_t>());
+  const std::string file = j[6].get<std::string>();
+  t.finding.place = file.empty() ? place : Place(intern(file).data(), j[7].get<std::uint32_t>());
   t.finding.scope = current_scope();
   return t;
 }
@@ -179,6 +192,12 @@ int size() {
 
 void meet(std::string_view what) {
   const Stage stage("dist.meet");
+  if (session().alone)
+    refuse<ArgumentError>("WP-MPI-002",
+                          say("all ranks must call this together (", what,
+                              "); here each runs a function of its own, as in map or generate, and others may not "
+                              "come."),
+                          "Use wp::linalg within the function, or call this outside of it.");
   if (session().apart)
     refuse<ArgumentError>("WP-MPI-002", "the ranks have lost each other before.", "End the program.");
   live->agreed = false;
@@ -199,15 +218,22 @@ void meet(std::string_view what) {
                              : "All ranks must call the same functions in the same order.");
 }
 
-void agree(std::exception_ptr error) {
+Alone::Alone() : outer_(session().alone) {
+  live->alone = true;
+}
+Alone::~Alone() {
+  live->alone = outer_;
+}
+
+void agree(std::exception_ptr error, bool with_rank) {
   const int own = session().rank;
   const int first = reduced(error ? own : session().size, MPI_MIN);
   if (first == session().size) return;
   const Told mine = told(error);
-  const Place here = context().running && context().running->place ? *context().running->place : Place();
+  const Place here = running_place();
   Told theirs = unpacked(broadcast_text(packed(mine), first), here);
   live->agreed = true;
-  if (session().size > 1) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
+  if (session().size > 1 && with_rank) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
   throw_as(theirs.kind, std::move(theirs.finding));
 }
 
@@ -255,7 +281,31 @@ struct Session::State {
   std::optional<Recorder> recorder;
   FindingHandler before;
   bool silenced = false;
+  bool lives = false;  // it is the session
+  ~State();
 };
+
+namespace {
+
+// Every rank records into a file of its own, if a folder is named; a name with %p is one for each process already.
+void record(std::optional<Recorder>& recorder) {
+  const char* const folder = std::getenv("WELLPOSED_RECORD");
+  if (!folder || !*folder || std::string_view(folder).find("%p") != std::string_view::npos) return;
+  together([&] {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error || !std::filesystem::is_directory(folder))
+      raise<FileError>("WP-FIL-001", "Session",
+                       say("WELLPOSED_RECORD must name a folder that every rank can write to; '", folder, "' is ",
+                           error ? error.message() : "not a folder", "."),
+                       "A name with %p gives every process a file of its own.");
+    std::string number = say(rank());
+    number.insert(0, 4 - std::min<std::size_t>(4, number.size()), '0');
+    recorder.emplace(say(folder, "/rank-", number, ".wpr"));
+  });
+}
+
+}  // namespace
 
 Session::Session() : state_(std::make_unique<State>()) {
   if (live) raise<ArgumentError>("WP-MPI-001", "Session", "there is a session already.", "Make one per process.");
@@ -273,6 +323,7 @@ Session::Session() : state_(std::make_unique<State>()) {
   MPI_Comm_rank(l->comm, &l->rank);
   MPI_Comm_size(l->comm, &l->size);
   live = l;
+  state_->lives = true;
   // Debian's ScaLAPACK loads a shared OpenBLAS too, whose start calls functions of ours and gives them threads again.
   if (openblas_set_num_threads) openblas_set_num_threads(1);
   // Ranks of one machine share its processors.
@@ -288,27 +339,30 @@ Session::Session() : state_(std::make_unique<State>()) {
     state_->before = on_finding([](const Finding&) {});
     state_->silenced = true;
   }
-  const char* const folder = std::getenv("WELLPOSED_RECORD");
-  if (folder && std::filesystem::is_directory(folder)) {
-    std::string number = say(l->rank);
-    number.insert(0, 4 - std::min<std::size_t>(4, number.size()), '0');
-    state_->recorder.emplace(say(folder, "/rank-", number, ".wpr"));
+  try {
+    record(state_->recorder);
+  } catch (const Error& e) {  // told while the ranks still wait for each other: one that has ended may end the others
+    if (std::exchange(untold, false) && l->rank == 0) std::cerr << e.finding().text() << std::endl;
+    throw;
   }
   Grid().state();  // its context is made by all ranks together; asking a grid for its shape then needs no other rank
 }
 
-Session::~Session() {
+Session::~Session() = default;
+
+Session::State::~State() {
+  if (!lives) return;
   if (!live->apart) {
     const Stage stage("dist.end", Place());
     if (const std::vector<std::string> said = differences(kEnd); !said.empty() && live->rank == 0)
       std::cerr << "wellposed: the ranks did not end together:" << listed(said) << std::endl;
   }
-  if (state_->silenced) on_finding(state_->before);
-  state_->recorder.reset();
+  if (silenced) on_finding(before);
+  recorder.reset();
   MPI_Comm_free(&live->comm);
   delete live;
   live = nullptr;
-  if (state_->started) MPI_Finalize();
+  if (started) MPI_Finalize();
 }
 
 namespace {
@@ -354,7 +408,14 @@ int code_of(const Error& e) {
 }  // namespace
 
 int run(const std::function<int()>& program) {
-  const Session session_of_run;
+  std::optional<Session> session_of_run;
+  untold = true;
+  try {
+    session_of_run.emplace();
+  } catch (const Error& e) {
+    if (untold) std::cerr << e.finding().text() << std::endl;
+    return code_of(e);
+  }
   int code = 0;
   std::string words;
   bool memory = false;
@@ -368,9 +429,9 @@ int run(const std::function<int()>& program) {
     code = 4;
     words = told(std::current_exception()).finding.text();
     memory = true;
-  } catch (const std::exception& e) {
+  } catch (...) {
     code = 4;
-    words = e.what();
+    words = told(std::current_exception()).finding.message;
   }
   if (words.empty()) return code;
   // Memory that was missing in the midst of a collective: the others wait there for this rank, and no meeting is

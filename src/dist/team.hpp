@@ -25,18 +25,31 @@ void meet(std::string_view what);
 // Of texts that are compared without being sent.
 std::uint64_t hash_of(std::string_view text);
 
-// Raises on every rank if `error` is set on any: the error of the lowest such rank, by its type and finding.
-void agree(std::exception_ptr error);
+// Raises on every rank if `error` is set on any: the error of the lowest such rank, by its type and finding, and
+// which rank that was.
+void agree(std::exception_ptr error, bool with_rank = true);
+// While it lives, this rank runs what must not communicate: meet() refuses.
+class Alone {
+ public:
+  Alone();
+  ~Alone();
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  const bool outer_;
+};
 // f runs on every rank and must not communicate.
 template <class F>
-void together(F&& f) {
+void together(F&& f, bool with_rank = true) {
   std::exception_ptr error;
   try {
+    const Alone here;
     f();
   } catch (...) {
     error = std::current_exception();
   }
-  agree(error);
+  agree(error, with_rank);
 }
 
 template <class T>

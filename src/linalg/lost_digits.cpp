@@ -36,8 +36,10 @@ void keep_conditions(const Call& c) {
 }
 
 void find_lost_digits(const Backward& b) {
-  if (!b.keepsake) return;
-  const Verdicts& all = static_cast<const Diagnosis::State*>(b.keepsake)->verdicts;
+  if (b.keepsake) find_lost_digits(b, static_cast<const Diagnosis::State*>(b.keepsake)->verdicts);
+}
+
+void find_lost_digits(const Backward& b, const Verdicts& all) {
   const double u = round_off(b.output(0).dtype);
   Finding f;
   f.code = "WP-GRD-012";

@@ -6,10 +6,13 @@
 
 namespace wp::linalg {
 
+class Verdicts;
+
 // Keeps the diagnosis of a call with an ill-conditioned member for the way back.
 void keep_conditions(const Call& c);
 // Says what the condition leaves of the gradient's digits (WP-GRD-012); nothing where it leaves half of them or more.
 void find_lost_digits(const Backward& b);
+void find_lost_digits(const Backward& b, const Verdicts& all);
 // The same of the gradient g of y = f(A), ȳ its cotangent, where f is steep: measured, by that of matrices that
 // differ from A in their last digits. A is as large as `part` to this power; `matrix`: A, asked for where it
 // matters; `at`: the

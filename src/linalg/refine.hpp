@@ -24,18 +24,28 @@ class Frame {
         const std::vector<int>& column_scales)
       : n_(n), columns_(columns), row_scales_(row_scales), column_scales_(column_scales) {}
 
+  // The exponent of one element of B beside its scale, and from the largest of a column the e of that column.
+  static constexpr int kNothing = std::numeric_limits<int>::min();
+  static int top(const T& v, const std::vector<int>& scales, std::int64_t i) {
+    const double size = size_of_number(v);
+    return size > 0 && std::isfinite(size) ? std::ilogb(size) + 1 + at(scales, i) : kNothing;
+  }
+  static int exponent(int largest, const std::vector<int>& scales) {
+    constexpr int kFar = std::numeric_limits<typename kernels::RealOf<T>::type>::max_exponent / 4;
+    return largest == kNothing || (scales.empty() && std::abs(largest) < kFar) ? 0 : largest;
+  }
+  static int at(const std::vector<int>& scales, std::int64_t i) {
+    return scales.empty() ? 0 : scales[static_cast<std::size_t>(i)];
+  }
+
   // B to the right-hand side of S Y.
   void enter(kernels::MutableView<T> b) {
-    constexpr int kFar = std::numeric_limits<typename kernels::RealOf<T>::type>::max_exponent / 4;
     exponents_.assign(static_cast<std::size_t>(columns_), 0);
     for (std::int64_t c = 0; c < columns_; ++c) {
-      int most = std::numeric_limits<int>::min();
-      for (std::int64_t i = 0; i < n_; ++i) {
-        const double size = size_of_number(b.data[i * b.rows + c * b.columns]);
-        if (size > 0 && std::isfinite(size)) most = std::max(most, std::ilogb(size) + 1 + at(row_scales_, i));
-      }
-      const bool none = most == std::numeric_limits<int>::min();
-      if (!none && !(row_scales_.empty() && std::abs(most) < kFar)) exponents_[static_cast<std::size_t>(c)] = most;
+      int most = kNothing;
+      for (std::int64_t i = 0; i < n_; ++i)
+        most = std::max(most, top(b.data[i * b.rows + c * b.columns], row_scales_, i));
+      exponents_[static_cast<std::size_t>(c)] = exponent(most, row_scales_);
     }
     if (idle()) return;
     each([&](std::int64_t i, std::int64_t c, int e) {
@@ -55,9 +65,6 @@ class Frame {
  private:
   bool idle() const {
     return row_scales_.empty() && std::all_of(exponents_.begin(), exponents_.end(), [](int e) { return e == 0; });
-  }
-  static int at(const std::vector<int>& scales, std::int64_t i) {
-    return scales.empty() ? 0 : scales[static_cast<std::size_t>(i)];
   }
   template <class F>
   void each(F&& f) const {

@@ -140,26 +140,31 @@ Origin describe(const Call& c, std::size_t output, std::int64_t element) {
   if (y.ndim()) f.message += say(" at element ", f.element, " of ", y.shape());
   if (f.count > 1) f.message += say(" (", f.count, " of ", y.size(), " elements are not finite)");
   const bool in_domain = !c.op.inside || is_complex(y.dtype()) || c.op.inside(values);
-  const bool infinities = std::any_of(values.begin(), values.end(), [](double v) { return std::isinf(v); });
   if (!in_domain) {
     f.code = "WP-DOM-001";
     f.message += say(": ", c.op.name, " needs ", c.op.domain, ".");
     f.advice = c.op.advice;
-  } else if (nan_at(y, element)) {
+    return o;
+  }
+  tell_cause(f, y.dtype(), nan_at(y, element),
+             std::any_of(values.begin(), values.end(), [](double v) { return std::isinf(v); }));
+  if (f.code == "WP-NUM-001" && !c.op.inside && !c.op.advice.empty()) f.advice = c.op.advice;
+  return o;
+}
+
+void tell_cause(Finding& f, DType dtype, bool nan, bool infinities) {
+  if (nan) {
     f.code = "WP-NUM-002";
     f.message += infinities ? ": infinite operands have no definite result." : ".";
     f.advice = infinities ? "Keep the operands finite." : "";
-  } else {
-    f.code = "WP-NUM-001";
-    f.message += is_floating(y.dtype())
-                     ? say(": the result is beyond ", finfo(y.dtype()).max, ", the largest ", y.dtype(), ".")
-                     : std::string(".");
-    f.advice = !c.op.inside && !c.op.advice.empty() ? std::string(c.op.advice)
-               : y.dtype() == f64 || y.dtype() == c128
-                   ? "Scale the operands."
-                   : say("Scale the operands, or compute in ", is_complex(y.dtype()) ? c128 : f64, ".");
+    return;
   }
-  return o;
+  f.code = "WP-NUM-001";
+  f.message += is_floating(dtype) ? say(": the result is beyond ", finfo(dtype).max, ", the largest ", dtype, ".")
+                                  : std::string(".");
+  f.advice = dtype == f64 || dtype == c128
+                 ? "Scale the operands."
+                 : say("Scale the operands, or compute in ", is_complex(dtype) ? c128 : f64, ".");
 }
 
 namespace {

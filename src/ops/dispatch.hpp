@@ -63,6 +63,8 @@ void check_arguments(const Call& c);
 void check_call(Call& c);
 // What is said of an Inf or NaN that the call made; rule, scope and step are those of the context.
 Origin describe(const Call& c, std::size_t output, std::int64_t element);
+// The part of it that says why, of operands in the domain: code, the end of the message, advice.
+void tell_cause(Finding& f, DType dtype, bool nan, bool infinities);
 // Moved rows of a data set keep their numbers (rows.cpp).
 void carry_rows(Call& c);
 

@@ -164,6 +164,7 @@ struct Op {
   const simd::Loops* loops = nullptr;
   bool diagnoses = false;   // leaves a diagnosis beside its results
   bool takes_out = false;   // made in memory that the caller gives, if he does
+  bool collective = false;  // other processes run it too, and its rule: what one sees of its part decides nothing
   bool keeps_rows = false;  // an element of the result still is that of its row, as with all that only moves elements
 
   Notes notes = Notes::inherit;

@@ -96,7 +96,7 @@ Leaving find(const Tensor& t, Counts counts) {
 
 }  // namespace
 
-void escape(const Tensor& t, std::string_view sink, Counts counts, Place place) {
+void escape(const Tensor& t, std::string_view sink, Counts counts, Place place, const Whole* whole) {
   const CheckLevel level = context().level;
   if (level == CheckLevel::off || (!t.node()->note && counts == Counts::made)) return;
   if (!t.node()->note && (!is_floating(t.dtype()) ||
@@ -109,10 +109,11 @@ void escape(const Tensor& t, std::string_view sink, Counts counts, Place place) 
   f.code = "WP-ESC-001";
   f.severity = level == CheckLevel::warn ? Severity::warning : Severity::error;
   f.count = found.count;
-  f.element = unravel(found.first, t.shape());
+  f.element = whole ? whole->index(found.first) : unravel(found.first, t.shape());
   const std::string value = text_at(t, found.first);
-  std::string where = t.ndim() ? say(" at element ", f.element, " of ", t.shape()) : std::string();
-  if (found.count > 1) where += say(" (", found.count, " of ", t.size(), " elements)");
+  std::string where =
+      t.ndim() ? say(" at element ", f.element, " of ", whole ? whole->shape : t.shape()) : std::string();
+  if (found.count > 1 && !whole) where += say(" (", found.count, " of ", t.size(), " elements)");
   f.op = sink;
   if (found.origin) {
     const Finding& o = found.origin->finding;

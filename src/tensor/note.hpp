@@ -1,6 +1,7 @@
 // Where made Inf and NaN come from, and what happens when they leave the computation.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,7 +42,12 @@ struct Subject {
 enum class Counts : std::uint8_t { made, made_and_given };
 // Raises NonFiniteError (or warns, by the check level) if an element of t that leaves is non-finite and counts.
 // `sink` names the function: "item", "save".
-void escape(const Tensor& t, std::string_view sink, Counts counts, Place place);
+// `whole`: what t is a part of, where messages are about that.
+struct Whole {
+  Dims shape;
+  std::function<Dims(std::int64_t element)> index;  // in it, of an element of the part
+};
+void escape(const Tensor& t, std::string_view sink, Counts counts, Place place, const Whole* whole = nullptr);
 
 // Element access for reports and cold paths; `element` counts in row-major order.
 std::int64_t offset_of(const Tensor& t, std::int64_t element) noexcept;  // in elements from data

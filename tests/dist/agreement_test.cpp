@@ -1,4 +1,5 @@
 // Random matrices of 200 to 1000 rows, and matrices in doubt: what one machine says, on every grid.
+#include "dist/matrix.hpp"
 #include "long_tests.hpp"
 #include "matrices.hpp"
 
@@ -90,6 +91,28 @@ TEST(Agreement, ATriangleThatIsSolvedWellIsNotCalledSingular) {
       EXPECT_LE(distance(found.value.gather(), Tensor::from(x, {n})), 1e-13);
     }
   }
+}
+
+// p?syevd asks for less memory than p?ormtr needs, on tall grids with large blocks.
+TEST(Agreement, EigenvectorsAreThoseOfTheMatrixOnEveryGrid) {
+  for (const DType dtype : {f64, c64})
+    for (const std::int64_t n : {60, 200}) {
+      const Tensor a = spd_matrix(n, dtype);
+      for (const Layout& layout : layouts({7, 32, 64})) {
+        const EighResult found = eigh(Matrix::from(a, layout));
+        const Tensor v = found.eigenvectors.gather();
+        EXPECT_LE(distance(v * astype(reshape(found.eigenvalues, {1, n}), dtype), matmul(a, v)), 1e3 * unit(dtype))
+            << n << facts(layout) << name(dtype);
+      }
+    }
+}
+
+TEST(Agreement, OfALargeMatrixThatIsNotInDoubtSaysItsRank) {
+  const auto element = [](std::int64_t i, std::int64_t j) { return complex128(noise(i, j) + (i == j ? 80.0 : 0)); };
+  const Matrix a = Matrix::generate(1010, 1010, f64, element);
+  const auto solved = diagnosed::solve(a, Matrix::from(ones({1010}), a.layout()));
+  EXPECT_EQ(solved.diagnosis[0].rank, 1010);
+  EXPECT_EQ(diagnosed::inv(a).diagnosis[0].rank, 1010);
 }
 
 // Sparse, with units of rows and columns that largest elements do not show.

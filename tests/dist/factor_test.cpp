@@ -233,5 +233,19 @@ TEST(Decompositions, RefuseWhatIsNotFinite) {
   EXPECT_TRUE(std::isnan(svdvals(d, {.if_ill = "nan"}).to_vector<double>()[0]));
 }
 
+TEST(Norms, ThatAreTheLeastOfNothingAreRefusedAsOnOneMachine) {
+  for (const Dims& shape : {Dims{0, 4}, Dims{4, 0}, Dims{0, 0}})
+    for (const Setting ord : {Setting(-1), Setting(-2), Setting(-HUGE_VAL), Setting(1), Setting(2), Setting("fro")}) {
+      const Tensor t = zeros(shape);
+      const Matrix a = Matrix::from(t, some_layout(4));
+      if (ord.is_number() && ord.number() < 0) {
+        EXPECT_THROW(linalg::matrix_norm(t, {.ord = ord}), ShapeError);
+        EXPECT_THROW(matrix_norm(a, ord), ShapeError);
+      } else {
+        EXPECT_EQ(matrix_norm(a, ord), 0);
+      }
+    }
+}
+
 }  // namespace
 }  // namespace wp::dist

@@ -32,8 +32,6 @@ std::vector<Row> rows() {
       {"WP-MPI-004", [] { Grid(size() + 1, 2); }, [] { Grid(size(), 1); }},
       {"WP-MPI-005", [] { Matrix::generate(1 << 20, 1 << 20, f64, [](auto, auto) { return complex128(0); }); },
        [] { Matrix::generate(2, 2, f64, [](auto, auto) { return complex128(0); }); }},
-      {"WP-MPI-006", [] { matmul(Matrix::from(eye(4), some_layout(2)), Matrix::from(eye(4), some_layout(3))); },
-       [] { matmul(Matrix::from(eye(4), some_layout(2)), Matrix::from(eye(4), some_layout(2))); }},
       {"WP-MPI-007", [] { inv(Matrix::identity(1001), {.certify = true}); },
        [] { inv(Matrix::identity(30), {.certify = true}); }},
       {"WP-MPI-008",

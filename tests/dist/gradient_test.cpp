@@ -230,6 +230,161 @@ TEST(Gradients, OfRegularisedAnswersAreRefusedNotWrong) {
   EXPECT_THROW(gradient(tape, loss, a), GradientError);
 }
 
+// What f raises, in words; empty: nothing. Ranks that would go apart do not come back from the next collective.
+template <class F>
+std::string raised(F&& f) {
+  std::string code;
+  try {
+    f();
+  } catch (const Error& e) {
+    code = e.finding().code;
+  }
+  Matrix::identity(3);
+  return code;
+}
+
+// Rules are collective: what a rank sees of its part must not make it run one twice.
+TEST(Gradients, OfSolveWithoutAnAnswerAreThoseOfOneMachineOnAllRanks) {
+  struct Row {
+    const char* name;
+    Tensor a, b;
+  };
+  Tensor singular = noise_matrix(8, 8), with_nan = noise_matrix(8, 8), bad = ones({8});
+  singular[{slice(), 3}] = zeros({8});
+  with_nan[{2, 3}] = std::nan("");
+  bad[{3}] = std::nan("");
+  const std::vector<Row> rows{{"singular A", singular, ones({8})},
+                              {"singular to rounding", matmul(noise_matrix(8, 3), noise_matrix(3, 8)), ones({8})},
+                              {"NaN in A", with_nan, ones({8})},
+                              {"NaN in b", noise_matrix(8, 8), bad}};
+  for (const Row& row : rows)
+    for (const bool of_a : {false, true}) {
+      GradientTape one, many;
+      Tensor g;
+      Matrix dg;
+      one.watch(of_a ? row.a : row.b);
+      const std::string here =
+          raised([&] { g = one.gradient(sum(linalg::diagnosed::solve(row.a, row.b).value), of_a ? row.a : row.b); });
+      const Matrix a = Matrix::from(row.a, some_layout(2)), b = Matrix::from(row.b, some_layout(2));
+      watch(many, of_a ? a : b);
+      EXPECT_EQ(raised([&] { dg = gradient(many, sum(diagnosed::solve(a, b).value), of_a ? a : b); }), here)
+          << row.name << of_a;
+      if (here.empty() && dg.defined() && linalg::cond(row.a).item<double>() < 1e6) {
+        EXPECT_LE(distance(dg.gather(), g), 1e-13) << row.name << of_a;
+      }
+    }
+}
+
+TEST(Gradients, OfFunctionsThatRunAgainStayTogetherWhereNothingIsFinite) {
+  Tensor singular = noise_matrix(8, 8);
+  singular[{slice(), 3}] = zeros({8});
+  const Matrix b = Matrix::from(ones({8}), some_layout(2));
+  const auto loss = [&](const Tensor& t) { return sum(diagnosed::solve(Matrix::from(t, some_layout(2)), b).value); };
+  for (const Tensor& t : {singular, noise_matrix(8, 8)}) {
+    GradientTape plain, again;
+    Tensor g, h;
+    plain.watch(t);
+    again.watch(t);
+    const std::string code = raised([&] { g = plain.gradient(loss(t), t); });
+    EXPECT_EQ(raised([&] { h = again.gradient(checkpoint(loss, t), t); }), code);
+    EXPECT_EQ(code.empty() ? distance(g, h) : 0, 0);
+  }
+}
+
+TEST(Gradients, ThatAreNotFiniteOnOneRankAreRaisedOnAll) {
+  const Matrix a = Matrix::from(zeros({8, 8}), some_layout(2));
+  Tensor w = ones({8, 8});
+  w[{5, 3}] = 1e300;
+  GradientTape tape({.persistent = true});
+  watch(tape, a);
+  const Tensor loss = dot(a, Matrix::from(w, some_layout(2))) * 1e10;
+  EXPECT_EQ(raised([&] { gradient(tape, loss, a); }), "WP-ESC-001");
+  try {
+    gradient(tape, loss, a);
+  } catch (const NonFiniteError& e) {
+    EXPECT_NE(std::string(e.what()).find("inf at element [5, 3] of [8, 8]"), std::string::npos) << e.what();
+  }
+  const checks off(CheckLevel::off);
+  EXPECT_EQ(raised([&] { gradient(tape, loss, a); }), "");
+}
+
+TEST(Gradients, OfIllConditionedMatricesSayWhatIsLeftOfThem) {
+  std::vector<double> v;
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 9; ++j) v.push_back(1.0 / (i + j + 1));
+  const auto told = [](const Tensor& t, auto&& loss) {
+    const Matrix a = Matrix::from(t, some_layout(2));
+    GradientTape tape;
+    watch(tape, a);
+    gradient(tape, loss(a), a);
+    std::string codes;
+    for (const Finding& f : tape.findings()) codes += f.code + " " + f.op + "\n";
+    return codes;
+  };
+  const auto solved = [](const Matrix& a) {
+    return sum(diagnosed::solve(a, Matrix::from(ones({9}), a.layout())).value);
+  };
+  const auto inverted = [](const Matrix& a) { return sum(diagnosed::inv(a).value); };
+  const auto log = [](const Matrix& a) { return diagnosed::logdet(a).value; };
+  const Tensor hilbert = Tensor::from(v, {9, 9}), good = spd(9, f64);
+  EXPECT_EQ(told(hilbert, solved), "WP-GRD-012 dist.solve\n");
+  EXPECT_EQ(told(hilbert, inverted), "WP-GRD-012 dist.inv\n");
+  EXPECT_EQ(told(hilbert, log), "WP-GRD-012 dist.logdet\n");
+  EXPECT_EQ(told(good, solved) + told(good, inverted) + told(good, log), "");
+}
+
+TEST(Noting, WhatIsMadeOnOneRankIsMadeOnAll) {
+  Tensor t = ones({8, 8});
+  t[{5, 3}] = 1e200;
+  t[{3, 5}] = 1e200;
+  const Matrix a = Matrix::from(t, some_layout(2));
+  const int line = __LINE__ + 1;
+  const auto squared = [&] { return matmul(a, a); };
+  for (const bool on_tape : {false, true}) {
+    GradientTape tape;
+    if (on_tape) watch(tape, a);
+    {
+      const checks level(CheckLevel::raise);
+      EXPECT_EQ(raised(squared), "WP-NUM-001");
+    }
+    // Noted: it may not leave without a word.
+    const Matrix product = squared();
+    try {
+      (void)product.adjoint().gather().to_vector<double>();
+      ADD_FAILURE() << "it left";
+    } catch (const NonFiniteError& e) {  // by the line that made it
+      EXPECT_NE(std::string(e.what()).find("dist.matmul: made inf at element ["), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find(say("(gradient_test.cpp:", line)), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(raised([&] { product.save("/tmp/wp_dist_not_there/x.npy"); }), "WP-ESC-001");
+    EXPECT_EQ(raised([&] {
+                (void)sum(product.adjoint().redistributed({{}, 3}).gather()).item<double>();
+              }),
+              "WP-ESC-001");
+    EXPECT_EQ(raised([&] { (void)sum(product).item<double>(); }), "WP-ESC-001");
+    EXPECT_EQ(raised([&] { (void)matrix_norm(product); }), "WP-ESC-001");
+    const checks off(CheckLevel::off);
+    EXPECT_EQ(raised(squared), "");
+  }
+}
+
+TEST(Noting, WhatWasGivenIsNotMade) {
+  Tensor t = ones({8, 8});
+  t[{5, 3}] = std::nan("");
+  const checks level(CheckLevel::raise);
+  for (const bool on_tape : {false, true}) {
+    const Matrix a = Matrix::from(t, some_layout(2)), singular = Matrix::from(ones({8, 8}), some_layout(2));
+    GradientTape tape;
+    if (on_tape) watch(tape, a);
+    if (on_tape) watch(tape, singular);
+    EXPECT_EQ(raised([&] { matmul(a, a); }), "");
+    EXPECT_EQ(raised([&] { (void)sum(a).item<double>(); }), "");
+    EXPECT_EQ(raised([&] { matmul(inv(singular, {.if_ill = "nan"}), a); }), "");
+    EXPECT_EQ(raised([&] { cholesky(a, {.if_ill = "nan"}); }), "");
+    EXPECT_EQ(raised([&] { svd(a, {.if_ill = "nan"}); }), "");
+  }
+}
+
 TEST(Map, SharesMembersOutAndKeepsTheirVerdicts) {
   for (const std::int64_t members : {1, 5, 13}) {
     Tensor stack = noise_matrix(members * 4, 4);
@@ -272,6 +427,30 @@ TEST(Map, AFunctionThatFailsOnOneRankFailsOnAll) {
                    }),
                DomainError);
   EXPECT_THROW(map(stack, [](const Tensor&) -> Diagnosed<Tensor> { return {ones({1}), {}}; }), ShapeError);
+}
+
+TEST(Map, AFunctionThatNeedsTheOtherRanksIsRefusedOnAll) {
+  const auto f = [](const Tensor& share) -> Diagnosed<Tensor> {
+    inv(Matrix::identity(4));
+    return {share, {}};
+  };
+  for (const std::int64_t members : {1, 3, 8}) {
+    EXPECT_EQ(raised([&] { map(ones({members, 2, 2}), f); }), "WP-MPI-002");
+    EXPECT_EQ(raised([&] {
+                Matrix::generate(members, members, f64, [](auto, auto) { return complex128(matrix_norm(Matrix())); });
+              }),
+              "WP-MPI-002");
+  }
+}
+
+TEST(Map, SendsOneMessageForAllVerdictsOfARank) {
+  const auto messages = [](std::int64_t members) {
+    const Tensor stack = reshape(noise_matrix(members * 4, 4), {members, 4, 4});
+    const std::int64_t before = traffic().messages;
+    map(stack, [](const Tensor& share) { return linalg::diagnosed::inv(share); });
+    return traffic().messages - before;
+  };
+  EXPECT_EQ(messages(2000), messages(20));
 }
 
 }  // namespace

@@ -1,3 +1,6 @@
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
 
 #include "dist/matrix.hpp"
@@ -131,6 +134,63 @@ TEST(Files, ABrokenPromiseOrFileIsRaisedOnEveryRank) {
   meet("cut");
   EXPECT_THROW(Matrix::load(path), FormatError);
   EXPECT_THROW(Matrix::from(ones({3}), {}).save("/nowhere/at/all.npy"), FileError);
+}
+
+TEST(Files, AWriteThatFailsLeavesNothingBehind) {
+  const std::string path = shared_file("large/x.npy");
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::filesystem::create_directories(folder);
+  const Matrix a = Matrix::from(ones({200, 200}), some_layout());
+  const auto files = [](const std::filesystem::path& f) {
+    return std::distance(std::filesystem::directory_iterator(f), std::filesystem::directory_iterator());
+  };
+  const auto before = files("/proc/self/fd");
+  rlimit was{};
+  getrlimit(RLIMIT_FSIZE, &was);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit little{4096, was.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  EXPECT_THROW(a.save(path), FileError);
+  setrlimit(RLIMIT_FSIZE, &was);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(files(folder), 0);
+  EXPECT_EQ(files("/proc/self/fd"), before);
+  meet("looked");
+  EXPECT_NO_THROW(a.save(path));
+}
+
+TEST(Matrices, BlocksThatScalapackCannotCountAreRefused) {
+  const Tensor t = eye(8);
+  for (const std::int64_t block : {-1, 1025, 100000, 2147483647})
+    EXPECT_THROW(Matrix::from(t, {{}, block}), ArgumentError) << block;
+  EXPECT_THROW(Matrix::identity(8, f64, {{}, 3000000000}), ArgumentError);
+  EXPECT_EQ(solve(Matrix::from(t, {{}, 1024}), Matrix::from(ones({8}), {{}, 1024})).rows(), 8);
+}
+
+TEST(Matrices, OfOtherValuesOnEveryRankAreRefused) {
+  if (size() == 1) return;
+  const Tensor t = eye(8);
+  Tensor other = eye(8);
+  other[{2, 3}] = 1e-300;
+  EXPECT_THROW(Matrix::from(rank() == 0 ? other : t), ShapeError);
+  EXPECT_NO_THROW(Matrix::from(matrix_transpose(t)));
+}
+
+// A layout that nobody asked for is chosen by the shape of each.
+TEST(Matrices, OfTwoLayoutsOrDtypesGoTogetherAsOnOneMachine) {
+  const Tensor a = noise_matrix(200, 20), b = noise_matrix(20, 30, f32), wide = noise_matrix(20, 200),
+               square = noise_matrix(20, 20, c64), side = noise_matrix(20, 1);
+  const Matrix product = matmul(Matrix::from(a), Matrix::from(b));
+  EXPECT_EQ(product.dtype(), f64);
+  EXPECT_LE(distance(product.gather(), matmul(a, b)), 1e-14);
+  EXPECT_LE(distance(lstsq(Matrix::from(wide), Matrix::from(side)).gather(), linalg::lstsq(wide, side)), 1e-13);
+  const Matrix x = solve(Matrix::from(square, some_layout(3)), Matrix::from(side, {Grid(size(), 1), 7}));
+  EXPECT_EQ(x.dtype(), c128);
+  EXPECT_LE(distance(x.gather(), linalg::solve(square, side)), 1e-12);
+  const Matrix da = Matrix::from(a, some_layout(2)), db = Matrix::from(astype(a, f32), some_layout(3));
+  GradientTape tape;
+  watch(tape, db);
+  EXPECT_LE(distance(gradient(tape, dot(da, db), db).gather(), astype(a, f32)), 1e-7);
 }
 
 TEST(Matrices, OfNothingOrOfIntegersAreRefused) {

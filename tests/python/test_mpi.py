@@ -255,3 +255,55 @@ def test_a_hang_inside_scalapack_is_seen_too(cli, tmp_path):
             assert ranks[r]["running"][0] == "p?getrf" and ranks[r]["running"][-1].startswith("MPI_"), ranks[r]
             assert ranks[r]["messages"] > 0 and ranks[r]["bytes"] > 0 and ranks[r]["flops"] > 0
         assert not ranks[2]["waits"]
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    (("inv", "wide.npy", "--block", "100000"), 3, "block must be from 1 to 1024; got 100000"),
+    (("inv", "wide.npy", "--block", "3000000000"), 3, "block must be from 1 to 1024"),
+    (("inv", "a.npy", "--grid", "4294967297x4"), 2, "--grid is ROWSxCOLUMNS; got '4294967297x4'"),
+    (("inv", "wide.npy"), 3, "the answer is too large to print"),
+    (("svd", "a.npy", "--out", "no/where.npy"), 3, "where.npy"),
+    (("svd", "a.npy", "--html", "no/page.html"), 3, "page.html"),
+])
+def test_what_cannot_be_is_told_once_before_or_after_the_work(folder, arguments, code, words):
+    np.save(folder / "wide.npy", np.eye(1025))
+    done = mpi(4, *(folder / a if "." in a else a for a in arguments))
+    assert done.returncode == code, done.stderr
+    assert done.stderr.count(words) == 1 and "together" not in done.stderr, done.stderr
+
+
+def test_vectors_of_a_matrix_without_any_leave_files_as_they_were(folder):
+    (folder / "u.npy").write_text("before")
+    done = mpi(2, "svd", folder / "nan.npy", "--u", folder / "u.npy", "--vh", folder / "v.npy")
+    assert done.returncode == 1 and "No result is given" in done.stderr, done.stderr
+    assert (folder / "u.npy").read_text() == "before" and not (folder / "v.npy").exists()
+    assert "singular values" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("dtype, name", [(np.float32, "f32"), (np.complex128, "c128")])
+def test_reports_say_the_dtype_of_the_file(folder, dtype, name):
+    np.save(folder / "typed.npy", np.load(folder / "a.npy").astype(dtype))
+    done = mpi(2, "diagnose", folder / "typed.npy")
+    assert name in done.stdout and "f64" not in done.stdout, done.stdout
+
+
+def test_every_rank_records_into_a_folder_that_is_made(cli, folder):
+    record = folder / "deep" / "run"
+    assert mpi(2, "inv", folder / "a.npy", WELLPOSED_RECORD=str(record)).returncode == 0
+    assert sorted(f.name for f in record.iterdir()) == ["rank-0000.wpr", "rank-0001.wpr"]
+    assert "2 ranks" in cli("postmortem", str(record)).stdout
+
+
+def test_a_recording_that_cannot_be_is_told_once(folder):
+    done = mpi(4, "inv", folder / "a.npy", WELLPOSED_RECORD=str(folder / "a.npy"))
+    assert done.returncode == 3 and done.stderr.count("WELLPOSED_RECORD must name a folder") == 1, done.stderr
+    (folder / "run" / "rank-0001.wpr").mkdir(parents=True)
+    done = mpi(4, "inv", folder / "a.npy", WELLPOSED_RECORD=str(folder / "run"))
+    assert done.returncode == 3 and done.stderr.count("rank-0001.wpr") == 1 and "Signal" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("mode", ["throw-empty", "throw-number"])
+def test_an_exception_without_words_is_told(mode, ranks):
+    done = mpi(ranks, mode, program=WORKER)
+    assert done.returncode == 4 and done.stderr.count("an exception ") == 1, done.stderr

@@ -1,5 +1,6 @@
 // Ranks that go wrong on purpose, the last of them: dist_worker die | mismatch | throw | leave | hang | oom |
-// load-dtype FILE, or, while the others wait inside p?getrf, hang-inside | oom-inside | throw-inside.
+// load-dtype FILE, all of them: throw-empty | throw-number, or, while the others wait inside p?getrf, hang-inside |
+// oom-inside | throw-inside.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -69,6 +70,8 @@ int main(int argc, char** argv) {
       return dist::solve(a, dist::Matrix::from(ones({n}), {{}, 8}));
     };
     if (mode == "copy") return copy(argv[2], argv[3]);
+    if (mode == "throw-empty") throw std::runtime_error("");
+    if (mode == "throw-number") throw 7;
     solve(40);
     if (mode == "die" && last) std::raise(SIGKILL);
     if (mode == "throw" && last) throw std::runtime_error("the data of this rank are bad");

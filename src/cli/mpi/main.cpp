@@ -1,14 +1,17 @@
 // The command wellposed-mpi: linear algebra on files, by all ranks that mpirun starts.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "base/text.hpp"
 #include "cli/attributes.hpp"
 #include "cli/command.hpp"
 #include "cli/matrices.hpp"
+#include "dist/team.hpp"
 #include "ops/dispatch.hpp"
 #include "wellposed/dist.hpp"
 #include "wellposed/version.hpp"
@@ -74,7 +77,8 @@ std::vector<std::int64_t> numbers(const std::string& text, const char* what) {
 dist::Layout layout_of(const Told& t) {
   if (t.grid.empty()) return {{}, t.block};
   const auto g = numbers(t.grid, "--grid");
-  if (g.size() != 2) throw UsageError{say("--grid is ROWSxCOLUMNS; got '", t.grid, "'.")};
+  if (g.size() != 2 || std::max(g[0], g[1]) > std::numeric_limits<int>::max())
+    throw UsageError{say("--grid is ROWSxCOLUMNS; got '", t.grid, "'.")};
   return {dist::Grid(static_cast<int>(g[0]), static_cast<int>(g[1])), t.block};
 }
 
@@ -87,14 +91,8 @@ dist::Matrix read_a(const Told& t) {
   }
   return dist::Matrix::load(t.a, o);
 }
-// Both in the dtype that holds the digits of both.
-struct Both {
-  dist::Matrix a, b;
-};
-Both read_both(const Told& t) {
-  const dist::Matrix a = read_a(t), b = dist::Matrix::load(t.b, {.layout = a.layout()});
-  const DType both = promote(a.dtype(), b.dtype());
-  return {a.astype(both), b.astype(both)};
+dist::Matrix read_b(const Told& t, const dist::Matrix& a) {
+  return dist::Matrix::load(t.b, {.layout = a.layout()});
 }
 std::optional<std::vector<std::string>> labels(const Told& t, const dist::Matrix& a) {
   const std::vector<std::string> names = column_names(t.names, a.columns());
@@ -103,35 +101,49 @@ std::optional<std::vector<std::string>> labels(const Told& t, const dist::Matrix
 
 constexpr std::int64_t kPrinted = 1 << 20;  // elements that are brought together to be printed
 
-// The answer goes to its file from all ranks; words and small answers go out at rank 0.
-int finish(const std::string& command, const Told& t, const dist::Matrix& a, const linalg::Diagnosis& d,
-           const dist::Matrix& x, const Tensor& small = {}, bool always = false, Tensor sigma = {}) {
+// Before anything is computed: an answer of this shape has somewhere to go.
+void need_room(const Told& t, std::string_view command, std::int64_t rows, std::int64_t columns) {
+  if (t.outputs.out.empty() && rows * columns > kPrinted)
+    raise<ArgumentError>("WP-ARG-002", command, "the answer is too large to print.", "Give --out FILE.npy.");
+}
+
+// What a command found.
+struct Answer {
+  linalg::Diagnosis diagnosis;
+  dist::Matrix x = {};                                           // to --out, or printed
+  Tensor sigma = {};                                             // singular values
+  bool asked = false;                                            // they are the answer
+  std::vector<std::pair<std::string, dist::Matrix>> files = {};  // others; no name: not asked for
+  bool always = false;                                           // the report is what was asked for
+};
+
+// Matrices go to their files from all ranks; words and small answers go out at rank 0.
+int finish(const std::string& command, const Told& t, const dist::Matrix& a, Answer found) {
+  const linalg::Diagnosis& d = found.diagnosis;
   bool bad = false;
   for (std::int64_t i = 0; i < d.size(); ++i) bad = bad || d.status(i) >= linalg::Status::singular;
-  const bool refused = bad && t.options.text("if_ill") == "raise" && !always;
+  const bool refused = bad && t.options.text("if_ill") == "raise" && !found.always;
+  Tensor sigma = d.status(0) == linalg::Status::nonfinite_input ? Tensor() : found.sigma;
   // A page shows the spectrum, and so does a report of trouble where the values are known.
   if (!t.outputs.html.empty() && !sigma.defined() && d.status(0) != linalg::Status::nonfinite_input)
     sigma = dist::svdvals(a, {.if_ill = "nan"});
   Report r{.command = command, .matrix = {t.a, {}, {}}, .diagnosis = d};
-  if (!refused && x.defined()) {
-    if (!t.outputs.out.empty())
-      x.save(t.outputs.out);
-    else if (x.rows() * x.columns() <= kPrinted)
-      r.value = x.gather();
-    else
-      raise<ArgumentError>("WP-ARG-002", command, "the answer is too large to print.", "Give --out FILE.npy.");
-  }
-  if (!refused && small.defined()) r.value = small;
-  if (refused)
+  if (refused) {
     r.words = t.options.takes("if_ill", "pinv") ? "No result is given: use --if-ill pinv, or --ridge auto."
                                                 : "No result is given.";
-  if (rank() != 0) return d.size() == 0 || d.ok() ? fine : finding;
-  static double nothing = 0;
-  r.matrix.values = Tensor::borrow(&nothing, f64, {a.rows(), a.columns()}, {0, 0});  // its shape is what is told
+  } else {
+    for (const auto& [path, matrix] : found.files)
+      if (!path.empty()) matrix.save(path);
+    if (found.asked) r.value = found.sigma;
+    if (found.x.defined() && !t.outputs.out.empty()) found.x.save(t.outputs.out);
+    if (found.x.defined() && t.outputs.out.empty()) r.value = found.x.gather();
+  }
+  static std::array<double, 2> nothing{};  // of any dtype: its shape is what is told
+  r.matrix.values = Tensor::borrow(nothing.data(), a.dtype(), {a.rows(), a.columns()}, {0, 0});
   r.extra = {{"ranks", dist::size()},
              {"grid", {a.layout().grid.rows(), a.layout().grid.columns()}},
              {"block", a.layout().block}};
-  if (sigma.defined() && sigma.size() > 0 && (always || !t.outputs.html.empty() || !d.ok())) {
+  if (sigma.defined() && sigma.size() > 0 && (found.always || !t.outputs.html.empty() || !d.ok())) {
     r.sigma = sigma;
     const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
     const double eps = real_of(a.dtype()) == f32 ? 0x1p-23 : 0x1p-52, atol = t.options.number("atol").value_or(0);
@@ -139,9 +151,12 @@ int finish(const std::string& command, const Told& t, const dist::Matrix& a, con
     r.threshold = std::max(atol, rtol * astype(sigma, f64).at(0).item<double>());
   }
   Outputs o = t.outputs;
-  if (x.defined()) o.out.clear();  // written already
-  if (x.defined() && !t.outputs.out.empty()) r.value = {};
-  return deliver(r, o, always);
+  if (found.x.defined()) o.out.clear();  // written already
+  int code = fine;
+  dist::together([&] {
+    if (rank() == 0) code = deliver(r, o, found.always);
+  });
+  return dist::reduced(code, MPI_MAX);
 }
 
 // solve and inv have the same options.
@@ -162,17 +177,20 @@ Options system_options(const Told& t, const dist::Matrix& a, std::string_view op
 }
 
 int run_solve(const Told& t) {
-  const auto [a, b] = read_both(t);
+  const dist::Matrix a = read_a(t), b = read_b(t, a);
+  need_room(t, "solve", a.columns(), b.columns());
   const auto found = dist::diagnosed::solve(a, b, system_options<dist::SolveOptions>(t, a, "solve"));
-  return finish("solve", t, a, found.diagnosis, found.value);
+  return finish("solve", t, a, {found.diagnosis, found.value});
 }
 int run_inv(const Told& t) {
   const dist::Matrix a = read_a(t);
+  need_room(t, "inv", a.rows(), a.columns());
   const auto found = dist::diagnosed::inv(a, system_options<dist::InvOptions>(t, a, "inv"));
-  return finish("inv", t, a, found.diagnosis, found.value);
+  return finish("inv", t, a, {found.diagnosis, found.value});
 }
 int run_lstsq(const Told& t) {
-  const auto [a, b] = read_both(t);
+  const dist::Matrix a = read_a(t), b = read_b(t, a);
+  need_room(t, "lstsq", a.columns(), b.columns());
   const Values v(t, "lstsq");
   const auto found = dist::diagnosed::lstsq(a, b,
                                             {.rtol = v.real_if_any("rtol"),
@@ -182,7 +200,7 @@ int run_lstsq(const Told& t) {
                                              .if_ill = v.text("if_ill"),
                                              .certify = v.flag("certify"),
                                              .names = labels(t, a)});
-  return finish("lstsq", t, a, found.diagnosis, found.value);
+  return finish("lstsq", t, a, {found.diagnosis, found.value});
 }
 int run_svd(const Told& t) {
   const dist::Matrix a = read_a(t);
@@ -190,18 +208,20 @@ int run_svd(const Told& t) {
   if (t.u.empty() && t.vh.empty()) {
     const auto found = dist::diagnosed::svdvals(
         a, {.if_ill = v.text("if_ill"), .accuracy = v.text("accuracy"), .names = labels(t, a)});
-    return finish("svd", t, a, found.diagnosis, {}, found.value, false, found.value);
+    return finish("svd", t, a, {.diagnosis = found.diagnosis, .sigma = found.value, .asked = true});
   }
   const auto found =
       dist::diagnosed::svd(a, {.if_ill = v.text("if_ill"), .accuracy = v.text("accuracy"), .names = labels(t, a)});
-  if (!t.u.empty()) found.value.U.save(t.u);
-  if (!t.vh.empty()) found.value.Vh.save(t.vh);
-  return finish("svd", t, a, found.diagnosis, {}, found.value.S, false, found.value.S);
+  return finish("svd", t, a,
+                {.diagnosis = found.diagnosis,
+                 .sigma = found.value.S,
+                 .asked = true,
+                 .files = {{t.u, found.value.U}, {t.vh, found.value.Vh}}});
 }
 int run_diagnose(const Told& t) {
   const dist::Matrix a = read_a(t);
   const auto found = dist::diagnose(a, system_options<dist::InvOptions>(t, a, "inv"));
-  return finish("diagnose", t, a, found.diagnosis, {}, {}, true, found.value);
+  return finish("diagnose", t, a, {.diagnosis = found.diagnosis, .sigma = found.value, .always = true});
 }
 
 // The matrix, and the attributes of the op as options, but for `others`.
