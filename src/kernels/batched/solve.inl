@@ -165,11 +165,12 @@ WP_PACK M solve_lanes(S n, int columns, const SolveRoom& r, bool refined, V& rco
     return solve_block(n, columns, r, refined, rcond, all);
   };
   if constexpr (by_minors<S>)
-    if (refined)
-      return meant(n, r.a, rcond,
-                   by_minors_or(
-                       [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, rcond, all); },
-                       elimination, {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept));
+    if (refined) {
+      const M good = by_minors_or(
+          [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, rcond, all); }, elimination,
+          {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept);
+      return meant(n, r.a, rcond, good);
+    }
   return elimination();
 }
 
