@@ -45,7 +45,9 @@ void condition(std::int64_t n, Source<T> a, Range range, Marks marks);
 template <class T>
 void lu(std::int64_t m, std::int64_t n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Marks marks);
 
-// det A, where 9 digits of it are known and it is a normal number; or its sign and the logarithm of its size.
+// det A, where 9 digits of it are known and it is a normal number; or its sign and the logarithm of its size. Nearer
+// to 1 than kNearOne, that is Σ log|pivot| to the last digit, however much cancels.
+inline constexpr double kNearOne = 0x1p-6;
 template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks);
 
