@@ -18,6 +18,11 @@ bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t
   return (result == f32 || result == f64) && members > 0 && m > 0 && n > 0 && m <= kLargest && n <= kLargest;
 }
 
+// Each strip of columns is eliminated for anew: of few rows that is little, of many a single matrix would feel it.
+bool columns_fit_lanes(std::int64_t longest, std::int64_t columns) {
+  return columns > 0 && (longest <= 8 || columns <= 4 * kernels::batched::kLargest);
+}
+
 bool free_to_factor(const Options& o) {
   return o.shift == 0 && (o.assume == Assume::detect || o.assume == Assume::general) && o.method == Method::none;
 }
@@ -166,7 +171,7 @@ void spectral_conditions(const Tensor& a, const Dims& batch, double* rcond) {
     kernels::Buffer<T> values(members * s.k);
     const std::vector<std::int64_t> doubtful =
         run_lanes(members, s.longest(), nullptr, [&](Range range, Marks marks) {
-          kernels::batched::svd<T>(s.m, s.n, stack.source(), range, nullptr, values.data(), nullptr, marks);
+          kernels::batched::svd<T>(s.m, s.n, false, stack.source(), range, nullptr, values.data(), nullptr, marks);
         });
     for (std::int64_t i = 0; i < members; ++i)
       rcond[i] = static_cast<double>(values.data()[(i + 1) * s.k - 1]) / static_cast<double>(values.data()[i * s.k]);

@@ -25,6 +25,8 @@ using kernels::batched::Range;
 // Whether lanes take members × (m × n) matrices of a result in this dtype. What has more rows or columns, or is
 // complex or narrower than f32, goes the careful way.
 bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t n);
+// And whether right-hand sides of so many columns do.
+bool columns_fit_lanes(std::int64_t longest, std::int64_t columns);
 
 // Whether the matrix that is meant is the one that is given, to be factored as it suits.
 bool free_to_factor(const Options& options);
@@ -131,6 +133,37 @@ std::vector<std::int64_t> through_lanes(const LaneJob& job, Verdicts& verdicts, 
        [&](const Tensors& answers, Verdicts& own) { careful(doubtful, answers, own); });
   return doubtful;
 }
+// x = kernel(from, columns, range, x, marks) for right-hand sides of any number of `columns`, which kernels take up
+// to kLargest of: strips of that many, of some members at a time. x: rows × columns of each member.
+template <class T, class Kernel>
+void by_strips(std::int64_t rows, std::int64_t columns, const Sources<T>& from, Range range, T* x, Marks marks,
+               Kernel&& kernel) {
+  using kernels::batched::kLargest;
+  if (columns <= kLargest) return kernel(from, columns, range, x, marks);
+  constexpr std::int64_t kMembers = 64;
+  std::vector<T> strip(static_cast<std::size_t>(kMembers * rows * kLargest));
+  std::uint8_t redo[kMembers];
+  double numbers[kMembers];
+  for (std::int64_t first = range.begin; first < range.end; first += kMembers) {
+    const std::int64_t count = std::min(kMembers, range.end - first);
+    std::fill_n(marks.redo + first, count, std::uint8_t{0});
+    double* const number = marks.rcond ? marks.rcond + first : nullptr;
+    for (std::int64_t c = 0; c < columns; c += kLargest) {
+      const std::int64_t here = std::min(kLargest, columns - c);
+      Sources<T> some = from;
+      some.a.data += first * from.a.step;
+      some.b.data += first * from.b.step + c * from.b.columns;
+      kernel(some, here, Range{0, count}, strip.data(), Marks{redo, number ? numbers : nullptr});
+      for (std::int64_t i = 0; i < count; ++i) {
+        marks.redo[first + i] |= redo[i];
+        if (number && (c == 0 || !(numbers[i] <= number[i]))) number[i] = numbers[i];
+        for (std::int64_t r = 0; r < rows; ++r)
+          std::copy_n(strip.data() + (i * rows + r) * here, here, x + ((first + i) * rows + r) * columns + c);
+      }
+    }
+  }
+}
+
 // One number per member.
 inline Tensor number_of_each(const Dims& batch) {
   return Tensor::adopt(detail::make_node(f64, {count_of(batch)}));

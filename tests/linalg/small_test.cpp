@@ -72,6 +72,16 @@ const std::vector<Function>& functions() {
          const auto f = qr(a).value;
          return Tensors{f.Q, f.R};
        }},
+      {"svd with all vectors", Want::any, false,
+       [](const Tensor& a) {
+         const auto s = svd(a).value;
+         return Tensors{s.U, s.S, s.Vh};
+       }},
+      {"qr with all of Q", Want::any, false,
+       [](const Tensor& a) {
+         const auto f = qr(a, {.mode = "complete"}).value;
+         return Tensors{f.Q, f.R};
+       }},
       {"svdvals", Want::any, false, [](const Tensor& a) { return Tensors{svdvals(a).value}; }},
       {"lu", Want::any, false,
        [](const Tensor& a) {
@@ -82,6 +92,10 @@ const std::vector<Function>& functions() {
        [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 1, a.dtype())).value}; }},
       {"lstsq with many right-hand sides", Want::any, false,
        [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 6, a.dtype())).value}; }},
+      {"solve with more right-hand sides than lanes take", Want::any, true,
+       [](const Tensor& a) { return Tensors{solve(a, right_side(a.shape(-1), 40, a.dtype())).value}; }},
+      {"lstsq with more right-hand sides than lanes take", Want::any, false,
+       [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 40, a.dtype())).value}; }},
       {"pinv", Want::any, false, [](const Tensor& a) { return Tensors{pinv(a).value}; }},
   };
   return all;
@@ -279,6 +293,36 @@ TEST(SmallStacks, OfAnyLayoutGiveTheSameBits) {
     same(f.call(turned), {3, 4}, "axes in another order");
     const Tensor wide = concat({a, a}, {.axis = 2});
     same(f.call(wide[{ellipsis, slice(0, 5)}]), {12}, "rows with gaps");
+  }
+}
+
+// More right-hand sides than lanes take at a time, and vectors beside those of the thin forms, change no bit.
+TEST(SmallStacks, OfManyColumnsAndWithAllVectorsGiveTheBitsOfFewer) {
+  std::mt19937_64 g(12);
+  const auto same = [](const Tensor& got, const Tensor& want) { EXPECT_EQ(bytes_of(got), bytes_of(want)); };
+  for (const auto& [m, n] : kShapes) {
+    Members members;
+    for (int i = 0; i < 70; ++i) members.push_back(draw(m, n, Want::any, g));
+    const Tensor a = stack_of(m, n, members, f64), lower = tril(a) + eye(m, {.n_cols = n});
+    const Tensor many = right_side(m, 70, f64) + 1.0 / right_side(m, 70, f64);
+    const Index first{ellipsis, slice(0, 20)};
+    same(linalg::lstsq(a, many)[first], linalg::lstsq(a, many[first]));
+    if (m == n) same(linalg::solve(a, many)[first], linalg::solve(a, many[first]));
+    if (m == n)
+      same(linalg::solve_triangular(lower, many, {.lower = true})[first],
+           linalg::solve_triangular(lower, many[first], {.lower = true}));
+    const std::int64_t k = std::min(m, n);
+    const auto thin = linalg::svd(a, {.full_matrices = false}), full = linalg::svd(a);
+    same(full.S, thin.S);
+    same(full.U[{ellipsis, slice(0, k)}], thin.U);
+    same(full.Vh[{ellipsis, slice(0, k), slice()}], thin.Vh);
+    const auto reduced = linalg::qr(a), complete = linalg::qr(a, {.mode = "complete"});
+    same(complete.Q[{ellipsis, slice(0, k)}], reduced.Q);
+    same(complete.R[{ellipsis, slice(0, k), slice()}], reduced.R);
+    EXPECT_EQ(complete.R.shape(-2), m);
+    EXPECT_EQ(max(abs(tril(complete.R, {.k = -1}))).item<double>(), 0);
+    for (const Tensor& q : {full.U, matrix_transpose(full.Vh), complete.Q})
+      EXPECT_LE(max(abs(matmul(matrix_transpose(q), q) - eye(q.shape(-1)))).item<double>(), 1.4e-14) << m << "x" << n;
   }
 }
 

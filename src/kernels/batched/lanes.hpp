@@ -62,9 +62,9 @@ void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range,
 template <class T>
 void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks);
 
-// A = U diag(s) Vᵀ, m × n, k = min(m, n): U m × k, s falling, Vᵀ k × n (both unless null).
+// A = U diag(s) Vᵀ, m × n, k = min(m, n): U m × k, s falling, Vᵀ k × n (both unless null); `full`: both square.
 template <class T>
-void svd(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks);
+void svd(std::int64_t m, std::int64_t n, bool full, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks);
 
 // Which matrices have full rank beyond doubt: σ₁ and the least σ are compared as linalg/members.hpp says.
 struct Limits {
@@ -81,8 +81,8 @@ template <class T>
 void pseudo_inverse(std::int64_t m, std::int64_t n, Source<T> a, Limits limits, Range range, T* x, bool refined,
                     Marks marks);
 
-// A = Q R, m × n, by reflections: Q m × k, R k × n.
+// A = Q R, m × n, by reflections: Q m × width, R width × n; width: min(m, n), or m.
 template <class T>
-void qr(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* q, T* r, Marks marks);
+void qr(std::int64_t m, std::int64_t n, std::int64_t width, Source<T> a, Range range, T* q, T* r, Marks marks);
 
 }  // namespace wp::kernels::batched

@@ -190,9 +190,12 @@ void run_small(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSett
           kernels::batched::solve<T>(s.n, s.k, from.a, from.b, range, data_of<T>(x), true, marks);
           return doubt_rank(s.n, o.cutoff.rtol, range, marks);
         }
-        marks.error = std::exchange(marks.rcond, nullptr);
-        kernels::batched::least_squares<T>(s.m, s.n, s.k, from.a, from.b, {o.cutoff.rtol, o.cutoff.atol}, range,
-                                           data_of<T>(x), refined, marks);
+        by_strips<T>(s.n, s.k, from, range, data_of<T>(x), marks,
+                     [&](const Sources<T>& some, std::int64_t columns, Range here, T* to, Marks own) {
+                       own.error = std::exchange(own.rcond, nullptr);
+                       kernels::batched::least_squares<T>(s.m, s.n, columns, some.a, some.b,
+                                                          {o.cutoff.rtol, o.cutoff.atol}, here, to, refined, own);
+                     });
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         if (factors)
@@ -222,7 +225,7 @@ void forward(Call& c) {
   const Factors* const factors = factors_of(c);
   const bool adjoint = factors && factors->adjoint;
   const std::int64_t members = count_of(s.batch);
-  const bool small = fits_lanes(c.key, members, s.m, s.n) && fits_lanes(c.key, members, s.m, s.k) &&
+  const bool small = fits_lanes(c.key, members, s.m, s.n) && columns_fit_lanes(longest, s.k) &&
                      o.ridge.rule == RidgeRule::none && !o.certify && !adjoint;
   auto state = new_state(c, s.batch, names_of(c, 6), !small);
   state->cutoff = {o.cutoff.rtol, o.cutoff.atol};
