@@ -207,7 +207,7 @@ void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdi
 // diagonal.
 template <class T>
 kernels::batched::Source<T> turned(kernels::batched::Source<T> a, std::int64_t m, std::int64_t n) {
-  return {a.data + (m - 1) * a.rows + (n - 1) * a.columns, a.step, -a.rows, -a.columns};
+  return {a.data + (m - 1) * a.rows + (n - 1) * a.columns, a.step, -a.rows, -a.columns, a.first};
 }
 template <class T>
 void solve_lower(std::int64_t n, std::int64_t columns, const Sources<T>& from, Range range, T* y, bool refined,

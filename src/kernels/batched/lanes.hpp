@@ -8,11 +8,11 @@ namespace wp::kernels::batched {
 
 inline constexpr std::int64_t kLargest = 32;  // rows and columns
 
-// Member i stands at data + i · step, its rows `rows` and its columns `columns` numbers apart.
+// Member i stands at data + (i − first) · step, its rows `rows` and its columns `columns` numbers apart.
 template <class T>
 struct Source {
   const T* data;
-  std::int64_t step, rows, columns;
+  std::int64_t step, rows, columns, first = 0;
 };
 
 // Members begin … end − 1 of a stack. Results of member i follow those of member i − 1.
@@ -25,6 +25,7 @@ struct Marks {
   std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
   double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
   double* error = nullptr;  // of least squares, relative, from above, where asked for
+  bool as_given = false;    // members that are good after scaling only are in doubt: rcond is that of A itself
 };
 
 // X = A⁻¹ by LU with partial pivoting, where that leaves 9 digits. Of a symmetric A it is symmetric.

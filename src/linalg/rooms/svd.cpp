@@ -107,8 +107,10 @@ std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Verdi
         doubt_denormal(data_of<T>(all[1]), s.k, range, marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        std::vector<Bounds> these;
         run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, parts, false,
-                    {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, bounds);
+                    {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, these);
+        bounds.insert(bounds.end(), these.begin(), these.end());
       });
 }
 
