@@ -27,7 +27,7 @@ def default(attr):
     return repr(float(value)) if kind == "real" else repr(value)
 
 
-def parameters(op, diagnosed=False):
+def parameters(op):
     """(name, kind, type, default) in Python's order; kind: position, either, name, rest."""
     out = [(a["name"], "position", TYPES[a["type"]], None) for a in op["attrs"] if a["leading"]]
     variadic = any(p["variadic"] for p in op["params"])
@@ -51,7 +51,7 @@ def parameters(op, diagnosed=False):
             if a["default"] is None or a["nullable"]:
                 kind += " | None"
             out.append((a["name"], "either" if placed else "name", kind, default(a)))
-    if op["takes_out"] and not diagnosed:
+    if op["takes_out"]:
         several = f"tuple[{', '.join(['Tensor'] * len(op['outputs']))}]"
         out.append(("out", "name", f"{several if len(op['outputs']) > 1 else 'Tensor'} | None", "None"))
     if op["group"] in ("creation", "data type") and any(a["type"] == "dtype" for a in op["attrs"]):
@@ -59,9 +59,9 @@ def parameters(op, diagnosed=False):
     return out
 
 
-def signature(op, diagnosed=False, bound=False):
+def signature(op, bound=False):
     text, only, named = ["self"] if bound else [], False, False
-    for name, kind, type_, value in parameters(op, diagnosed):
+    for name, kind, type_, value in parameters(op):
         if bound and name in ("key", "counter"):
             continue
         if only and kind != "position":
@@ -85,9 +85,9 @@ def result(op):
     return camel(op["name"]) + "Result" if len(op["outputs"]) > 1 else "Tensor"
 
 
-def function(op, indent="", name=None, **how):
-    returns = f"tuple[{result(op)}, Diagnosis]" if how.get("diagnosed") else result(op)
-    return f"{indent}def {name or op['name']}({signature(op, **how)}) -> {returns}: ...\n"
+def function(op, indent="", name=None, diagnosed=False, bound=False):
+    returns = f"tuple[{result(op)}, Diagnosis]" if diagnosed else result(op)
+    return f"{indent}def {name or op['name']}({signature(op, bound)}) -> {returns}: ...\n"
 
 
 def functions_of(ops, **how):

@@ -255,7 +255,7 @@ PyObject* run(const Function& f, const Arguments& a, Operands& o, Attrs attrs, I
     linalg::Diagnosed<Tensors> d;
     {
       const Unlocked unlocked(large);
-      d = call_diagnosed(*f.op, in, attrs, place);
+      d = call_diagnosed(*f.op, in, attrs, place, into);
     }
     tell_findings();
     return Py_BuildValue("(NN)", results(f, d.value), wrap_diagnosis(d.diagnosis));
@@ -322,7 +322,8 @@ PyObject* call_generally(const Function& f, PyObject* const* args, Py_ssize_t co
   }
   Ref y(run(f, a, o, attrs.empty() ? Attrs(f.defaults) : Attrs(attrs.data(), attrs.size()), given.into()));
   if (!given.objects) return y.release();
-  return several(f) ? named(f, std::move(given.objects)) : given.objects.release();
+  Ref value(several(f) ? named(f, std::move(given.objects)) : given.objects.release());
+  return f.diagnosed ? Py_BuildValue("(NO)", value.release(), PyTuple_GET_ITEM(y.get(), 1)) : value.release();
 }
 
 // The ordinary call of a small op, all arguments tensors: nothing is matched, converted or copied. Null: it is

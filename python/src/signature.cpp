@@ -70,7 +70,7 @@ void set_parameters(Function& f) {
     by_position = by_position && a.type != AttrType::dtype;
     if (!a.required) add(f, P::attribute, i, by_position ? P::either : P::keyword_only, false, a.name);
   }
-  if (op.takes_out && !f.diagnosed) add(f, P::out, 0, P::keyword_only, false, "out");
+  if (op.takes_out) add(f, P::out, 0, P::keyword_only, false, "out");
   const bool makes_arrays = op.group == "creation" || op.group == "data type";
   for (const AttrSpec& a : op.attrs)
     if (makes_arrays && a.type == AttrType::dtype) add(f, P::device, 0, P::keyword_only, false, "device");

@@ -1,7 +1,8 @@
 // What is exactly true of a matrix of floats: every float is an integer times a power of two, so elimination modulo a
 // prime p ≠ 2 is exact. A minor that is not 0 modulo p is not 0; one that is 0 modulo random 61-bit primes is 0 but
-// for a chance of about n·2⁻⁴⁰ per prime at the widest spread of exponents. Primes are drawn from the bits of the
-// matrix: the same matrix gives the same answer. O(n³) integer work. T: float, double, complex64, complex128.
+// for a chance of about n·2⁻⁴⁰ per prime at the widest spread of exponents. Primes are chosen by the bits of the
+// matrix (for rank and singularity among 64): the same matrix gives the same answer. O(n³) integer work. T: float,
+// double, complex64, complex128.
 #pragma once
 #include <cstdint>
 #include <optional>

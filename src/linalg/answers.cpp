@@ -150,12 +150,12 @@ Verdict System<T>::inverse(T* x, std::int64_t row) const {
 template <class T>
 typename System<T>::Scaled System<T>::determinant() const {
   Scaled d{1, 0};
-  const auto times = [&](std::complex<double> v) {
+  const auto times = [&](std::complex<long double> v) {
     d.mantissa *= v;
     int e = 0;
     std::frexp(std::max(std::fabs(d.mantissa.real()), std::fabs(d.mantissa.imag())), &e);
     d.mantissa = {std::ldexp(d.mantissa.real(), -e), std::ldexp(d.mantissa.imag(), -e)};
-    d.exponent += d.mantissa == 0.0 ? 0 : e;
+    d.exponent += d.mantissa == 0.0L ? 0 : e;
   };
   if (indefinite_) indefinite_->factors_of_determinant(times);
   for (std::int64_t i = 0; i < n_ && banded_; ++i) {

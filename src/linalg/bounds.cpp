@@ -17,7 +17,8 @@ void bound_spectrum(const double* v, std::int64_t n, const Bounds& b, Member& m)
   const bool zero = std::all_of(v, v + n, [](double value) { return value == 0; });
   for (std::int64_t i = 0; i < n; ++i) {
     const double size = std::fabs(v[i]);
-    const double denormal = !zero && size < least_normal(b.dtype) ? least_number(b.dtype) / 2 : 0;
+    const double half = std::max(least_number(b.dtype) / 2, least_number(DType::f64));  // that of f64 is no number
+    const double denormal = !zero && size < least_normal(b.dtype) ? half : 0;
     values.push_back(std::min(b.absolute, b.relative * size) + b.rounding * size + denormal);
   }
   const auto apart = [&](std::int64_t i, std::int64_t j) { return std::fabs(v[i] - v[j]); };

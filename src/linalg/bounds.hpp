@@ -10,7 +10,7 @@
 namespace wp::linalg {
 
 // |λ̂ − λ| ≤ min(absolute, relative·|λ|) + rounding·|λ|, the last for values that were brought to a narrower dtype;
-// among its denormal numbers + least/2.
+// among its denormal numbers + least/2 (of f64, + least).
 struct Bounds {
   double absolute = HUGE_VAL, relative = HUGE_VAL, rounding = 0;
   double of_vectors = 0;     // of them in place of `absolute`, where that is less

@@ -7,6 +7,35 @@
 
 namespace wp::linalg {
 
+namespace {
+
+// log(|m| · 2^exponent), 1/2 ≤ |m| < √2.
+double log_of(std::complex<long double> m, std::int64_t exponent) {
+  constexpr long double kLn2 = 0.693147180559945309417232121458176568L;
+  long double size = std::abs(m);
+  if (size < M_SQRT1_2) size *= 2, --exponent;
+  return static_cast<double>(std::log1p(size - 1) + static_cast<long double>(exponent) * kLn2);
+}
+
+template <class Scaled>
+void take(const Scaled& from, Determinant& to) {
+  to.mantissa = std::complex<double>(from.mantissa);
+  to.exponent = from.exponent;
+  to.log = log_of(from.mantissa, from.exponent);
+}
+
+}  // namespace
+
+void judge_log(double log, Verdict& v) {
+  if (v.exactly_singular || std::isnan(v.forward_error)) return;
+  const bool close = v.forward_error < 0.5;  // log(1 + ε) is some ε
+  const auto beside = [&](double size) { return close ? std::min(1.0, v.forward_error / size) : 1; };
+  v.status = std::max(v.status == Status::ill_conditioned ? Status::ok : v.status,
+                      status_of(digits_of(beside(std::max(std::fabs(log), 1.0)), kUnit<double>), -1, kUnit<double>));
+  if (v.forward_error > 0) v.forward_error = std::max(kUnit<double>, beside(std::fabs(log)));
+  v.digits = digits_of(v.forward_error, kUnit<double>);
+}
+
 template <class T>
 Determinant determinant(std::int64_t n, kernels::View<T> a, const System<T>* factored) {
   static const Options plain = [] {
@@ -23,19 +52,18 @@ Determinant determinant(std::int64_t n, kernels::View<T> a, const System<T>* fac
   Determinant d;
   d.verdict = system.verdict();
   if (d.verdict.status == Status::nonfinite_input) return d;
-  const auto scaled = system.determinant();
-  d.mantissa = scaled.mantissa;
-  d.exponent = scaled.exponent;
-  double error = std::min(1.0, static_cast<double>(std::max<std::int64_t>(n, 1)) * d.verdict.forward_error);
+  take(system.determinant(), d);
+  // The pivots of a triangle have no error, their product that of long double.
+  const double each = d.verdict.method == Method::substitution ? 0x1p-63 : d.verdict.forward_error;
+  double error = std::min(1.0, static_cast<double>(std::max<std::int64_t>(n, 1)) * each);
   if (d.verdict.exactly_singular) {
     d.mantissa = 0;
     d.exponent = 0;
+    d.log = -HUGE_VAL;
     error = 0;
   } else if (error > 1e-9 && n <= kQuadLargest) {
     const QuadLu<T> lu(n, a);
-    const auto exact = lu.determinant();
-    d.mantissa = exact.mantissa;
-    d.exponent = exact.exponent;
+    take(lu.determinant(), d);
     error = lu.error();
   }
   d.verdict.forward_error = std::clamp(error, 0.0, 1.0);

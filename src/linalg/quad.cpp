@@ -295,7 +295,11 @@ typename QuadLu<T>::Scaled QuadLu<T>::determinant() const {
   Scaled d;
   d.mantissa = odd_ ? -1 : 1;
   for (std::size_t k = 0; k < m_.size(); ++k) {
-    d.mantissa *= narrowed(at(k, k));
+    if constexpr (kernels::RealOf<T>::parts == 2)
+      d.mantissa *=
+          std::complex<long double>(static_cast<long double>(at(k, k).re), static_cast<long double>(at(k, k).im));
+    else
+      d.mantissa *= static_cast<long double>(at(k, k));
     int e = 0;
     std::frexp(std::max(std::fabs(d.mantissa.real()), std::fabs(d.mantissa.imag())), &e);
     d.mantissa = {std::ldexp(d.mantissa.real(), -e), std::ldexp(d.mantissa.imag(), -e)};

@@ -47,7 +47,7 @@ class QuadLu {
   std::vector<Number> solve(const T* b, std::int64_t stride) const;
   // det A = mantissa · 2^exponent, the largest part of the mantissa in [1/2, 1), or 0.
   struct Scaled {
-    std::complex<double> mantissa = 1;
+    std::complex<long double> mantissa = 1;
     std::int64_t exponent = 0;
   };
   Scaled determinant() const;

@@ -18,6 +18,11 @@ bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t
   return (result == f32 || result == f64) && members > 0 && m > 0 && n > 0 && m <= kLargest && n <= kLargest;
 }
 
+// Each strip of columns is eliminated for anew: of few rows that is little, of many a single matrix would feel it.
+bool columns_fit_lanes(std::int64_t longest, std::int64_t columns) {
+  return columns > 0 && (longest <= 8 || columns <= 4 * kernels::batched::kLargest);
+}
+
 bool free_to_factor(const Options& o) {
   return o.shift == 0 && (o.assume == Assume::detect || o.assume == Assume::general) && o.method == Method::none;
 }
@@ -29,14 +34,15 @@ bool plain(const Options& o, const Factors* factors) {
 }
 
 template <class T>
-LaneStack<T>::LaneStack(const Tensor& a, const Dims& batch) : held_(a) {
-  const auto step = [&](const Tensor& t) -> std::int64_t {  // −1: none
-    const std::size_t own = t.shape().size() - 2, shift = batch.size() - own;
+LaneStack<T>::LaneStack(const Tensor& a, const Dims& batch)
+    : stack_(a, batch), rows_(a.shape()[a.shape().size() - 2]), columns_(a.shape().back()) {
+  const auto step = [&]() -> std::int64_t {  // −1: none
+    const std::size_t own = a.shape().size() - 2, shift = batch.size() - own;
     std::int64_t unit = 0, expected = 0;
     bool first = true;
     for (std::size_t k = batch.size(); k-- > 0;) {
       if (batch[k] == 1) continue;
-      const std::int64_t stride = k >= shift && t.shape()[k - shift] != 1 ? t.strides()[k - shift] : 0;
+      const std::int64_t stride = k >= shift && a.shape()[k - shift] != 1 ? a.strides()[k - shift] : 0;
       if (!first && stride != expected) return -1;
       if (first) unit = stride;
       expected = stride * batch[k];
@@ -44,15 +50,16 @@ LaneStack<T>::LaneStack(const Tensor& a, const Dims& batch) : held_(a) {
     }
     return unit;
   };
-  std::int64_t by = step(held_);
-  if (by < 0) {
-    std::vector<std::int64_t> all(static_cast<std::size_t>(count_of(batch)));
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-    held_ = members_of(a, batch, all, a.dtype());
-    by = held_.strides()[0];
+  const Dims& s = a.strides();
+  source_ = {data_of<const T>(a), step(), s[s.size() - 2], s.back()};
+}
+template <class T>
+void LaneStack<T>::copy(Range range, T* to) const {
+  for (std::int64_t i = range.begin; i < range.end; ++i) {
+    const kernels::View<T> from = stack_[i];
+    for (std::int64_t r = 0; r < rows_; ++r)
+      for (std::int64_t c = 0; c < columns_; ++c) *to++ = from.data[r * from.rows + c * from.columns];
   }
-  const Dims& s = held_.strides();
-  source_ = {data_of<const T>(held_), by, s[s.size() - 2], s.back()};
 }
 template class LaneStack<float>;
 template class LaneStack<double>;
@@ -104,26 +111,32 @@ void put_members(const From* from, const std::vector<std::int64_t>& which, std::
 }  // namespace
 
 void redo(const std::vector<std::int64_t>& doubtful, const Tensors& outputs, Verdicts& all, const Careful& careful) {
-  if (doubtful.empty()) return;
-  const auto count = static_cast<std::int64_t>(doubtful.size()), members = static_cast<std::int64_t>(all.size());
-  Tensors answers(outputs.size());
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (const Tensor& to = outputs[k]; to.defined())
-      answers[k] = Tensor::adopt(detail::make_node(to.dtype() == i64 ? i64 : f64, {count, to.size() / members}));
-  Verdicts verdicts;
-  verdicts.resize(doubtful.size());
-  careful(answers, verdicts);
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const Tensor &from = answers[k], &to = outputs[k];
-    if (!to.defined()) continue;
-    const std::int64_t each = to.size() / members;
-    if (to.dtype() == i64)
-      put_members(data_of<const std::int64_t>(from), doubtful, each, data_of<std::int64_t>(to));
-    else
-      with_real(to.dtype(),
-                [&]<class To>(To) { put_members(data_of<const double>(from), doubtful, each, data_of<To>(to)); });
+  constexpr std::ptrdiff_t kTogether = 1024;
+  const auto members = static_cast<std::int64_t>(all.size());
+  for (auto first = doubtful.begin(); first != doubtful.end();) {
+    const auto last = first + std::min(kTogether, doubtful.end() - first);
+    const std::vector<std::int64_t> which(first, last);
+    first = last;
+    const auto count = static_cast<std::int64_t>(which.size());
+    Tensors answers(outputs.size());
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (const Tensor& to = outputs[k]; to.defined())
+        answers[k] = Tensor::adopt(detail::make_node(to.dtype() == i64 ? i64 : f64, {count, to.size() / members}));
+    Verdicts verdicts;
+    verdicts.resize(which.size());
+    careful(which, answers, verdicts);
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Tensor &from = answers[k], &to = outputs[k];
+      if (!to.defined()) continue;
+      const std::int64_t each = to.size() / members;
+      if (to.dtype() == i64)
+        put_members(data_of<const std::int64_t>(from), which, each, data_of<std::int64_t>(to));
+      else
+        with_real(to.dtype(),
+                  [&]<class To>(To) { put_members(data_of<const double>(from), which, each, data_of<To>(to)); });
+    }
+    all.take(verdicts, which);
   }
-  all.take(verdicts, doubtful);
 }
 
 namespace {
@@ -133,8 +146,11 @@ void inverse_conditions(const Tensor& a, const Dims& batch, double* rcond) {
   const std::int64_t n = a.shape().back();
   with_real(a.dtype(), [&]<class T>(T) {
     const LaneStack<T> stack(a, batch);
-    run_lanes(count_of(batch), n, rcond,
-              [&](Range range, Marks marks) { kernels::batched::condition<T>(n, stack.source(), range, marks); });
+    run_lanes(count_of(batch), n, rcond, [&](Range range, Marks marks) {
+      stack.over(range, [&](const kernels::batched::Source<T>& from, Range part) {
+        kernels::batched::condition<T>(n, from, part, marks);
+      });
+    });
   });
 }
 
@@ -166,7 +182,9 @@ void spectral_conditions(const Tensor& a, const Dims& batch, double* rcond) {
     kernels::Buffer<T> values(members * s.k);
     const std::vector<std::int64_t> doubtful =
         run_lanes(members, s.longest(), nullptr, [&](Range range, Marks marks) {
-          kernels::batched::svd<T>(s.m, s.n, stack.source(), range, nullptr, values.data(), nullptr, marks);
+          stack.over(range, [&](const kernels::batched::Source<T>& from, Range part) {
+            kernels::batched::svd<T>(s.m, s.n, false, from, part, nullptr, values.data(), nullptr, marks);
+          });
         });
     for (std::int64_t i = 0; i < members; ++i)
       rcond[i] = static_cast<double>(values.data()[(i + 1) * s.k - 1]) / static_cast<double>(values.data()[i * s.k]);

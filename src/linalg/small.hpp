@@ -25,6 +25,8 @@ using kernels::batched::Range;
 // Whether lanes take members × (m × n) matrices of a result in this dtype. What has more rows or columns, or is
 // complex or narrower than f32, goes the careful way.
 bool fits_lanes(DType result, std::int64_t members, std::int64_t m, std::int64_t n);
+// And whether right-hand sides of so many columns do.
+bool columns_fit_lanes(std::int64_t longest, std::int64_t columns);
 
 // Whether the matrix that is meant is the one that is given, to be factored as it suits.
 bool free_to_factor(const Options& options);
@@ -42,16 +44,30 @@ T* data_of(const Tensor& t) {
   return t.defined() ? reinterpret_cast<T*>(t.node()->data) : nullptr;
 }
 
-// The members of a over a batch that it broadcasts to, at equal distances: in place, or in a copy.
+// The members of a over a batch that it broadcasts to.
 template <class T>
 class LaneStack {
  public:
   LaneStack(const Tensor& a, const Dims& batch);
-  const kernels::batched::Source<T>& source() const noexcept { return source_; }
+  // f(source, range) for all members of a range: where they stand at equal distances; else some copies at a time.
+  template <class F>
+  void over(Range range, F&& f) const {
+    if (source_.step >= 0) return f(source_, range);
+    constexpr std::int64_t kNumbers = 1 << 14;
+    const std::int64_t each = rows_ * columns_, some = std::max<std::int64_t>(8, kNumbers / each / 8 * 8);
+    kernels::Buffer<T> copies(some * each);
+    for (Range part{range.begin, range.begin}; part.begin < range.end; part.begin = part.end) {
+      part.end = std::min(range.end, part.begin + some);
+      copy(part, copies.data());
+      f(kernels::batched::Source<T>{copies.data(), each, columns_, 1, part.begin}, part);
+    }
+  }
 
  private:
-  Tensor held_;
-  kernels::batched::Source<T> source_;
+  void copy(Range range, T* to) const;
+  Stack<T> stack_;
+  std::int64_t rows_, columns_;
+  kernels::batched::Source<T> source_;  // step < 0: there is none
 };
 
 // The members with this mark, in order.
@@ -75,7 +91,7 @@ std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, dou
 void doubt_rank(std::int64_t n, double rtol, Range range, Marks marks);
 // Whether that is sharp enough to leave few of them.
 inline bool rcond_tells_rank(std::int64_t n, double rtol, double atol) {
-  return atol <= 0 && static_cast<double>(n) * rtol <= 1e-5;
+  return atol <= 0 && static_cast<double>(n) * rtol <= 2e-4;
 }
 
 // Members of a range whose values, `each` in order, are all among the denormals of T are in doubt: how many digits
@@ -91,10 +107,11 @@ void doubt_denormal(const T* values, std::int64_t each, Range range, Marks marks
 // Some members of a over a batch, one after the other, in `dtype`.
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype);
 
-// The members in doubt the careful way, as a stack of their own: careful(answers, verdicts) gives one after the other
-// what goes to their places in `outputs` and `all`. Answers are in f64 (in i64 those of an i64 output); undefined
-// outputs are not asked for.
-using Careful = std::function<void(const Tensors& answers, Verdicts& verdicts)>;
+// The members in doubt the careful way, as stacks of about a thousand: careful(which, answers, verdicts) gives one
+// after the other what goes to their places in `outputs` and `all`. Answers are in f64 (in i64 those of an i64
+// output); undefined outputs are not asked for.
+using Careful =
+    std::function<void(const std::vector<std::int64_t>& which, const Tensors& answers, Verdicts& verdicts)>;
 void redo(const std::vector<std::int64_t>& doubtful, const Tensors& outputs, Verdicts& all, const Careful& careful);
 
 // What goes through lanes: a stack, with right-hand sides if there are any, and what becomes of it.
@@ -112,25 +129,99 @@ template <class T>
 struct Sources {
   kernels::batched::Source<T> a, b;
 };
-// kernel(Sources<T>, Range, Marks) for all members, T the dtype of a; then careful(doubtful, answers, verdicts), as
-// in redo(), for those in doubt, which are returned.
-template <class Kernel, class DoubtfulOnes>
+// kernel(Sources<T>, Range, Marks) for all members, T the dtype of a; then redo() for those in doubt, which are
+// returned.
+template <class Kernel>
 std::vector<std::int64_t> through_lanes(const LaneJob& job, Verdicts& verdicts, Kernel&& kernel,
-                                        DoubtfulOnes&& careful) {
+                                        const Careful& careful) {
   const std::int64_t members = count_of(job.batch);
   std::vector<std::int64_t> doubtful = with_real(job.a.dtype(), [&]<class T>(T) {
-    const LaneStack<T> a(job.a, job.batch);
-    const auto b = job.b.defined() ? std::optional<LaneStack<T>>(std::in_place, job.b, job.batch) : std::nullopt;
-    const Sources<T> from{a.source(), b ? b->source() : kernels::batched::Source<T>{}};
+    const LaneStack<T> a(job.a, job.batch), b(job.b.defined() ? job.b : job.a, job.batch);
     return run_lanes(
         members, job.size, data_of<double>(job.numbers),
-        [&](Range range, Marks marks) { kernel(from, range, marks); }, job.asymmetric);
+        [&](Range range, Marks marks) {
+          a.over(range, [&](const kernels::batched::Source<T>& left, Range part) {
+            if (!job.b.defined()) return kernel(Sources<T>{left, {}}, part, marks);
+            b.over(part, [&](const kernels::batched::Source<T>& right, Range both) {
+              kernel(Sources<T>{left, right}, both, marks);
+            });
+          });
+        },
+        job.asymmetric);
   });
   verdicts.share(static_cast<std::size_t>(members), job.common, job.detail);
-  redo(doubtful, job.outputs, verdicts,
-       [&](const Tensors& answers, Verdicts& own) { careful(doubtful, answers, own); });
+  redo(doubtful, job.outputs, verdicts, careful);
   return doubtful;
 }
+// x = kernel(from, columns, range, x, marks) for right-hand sides of any number of `columns`, which kernels take up
+// to kLargest of: strips of that many, of some members at a time. x: rows × columns of each member.
+template <class T, class Kernel>
+void by_strips(std::int64_t rows, std::int64_t columns, const Sources<T>& from, Range range, T* x, Marks marks,
+               Kernel&& kernel) {
+  using kernels::batched::kLargest;
+  if (columns <= kLargest) return kernel(from, columns, range, x, marks);
+  constexpr std::int64_t kMembers = 64;
+  std::vector<T> strip(static_cast<std::size_t>(kMembers * rows * kLargest));
+  std::uint8_t redo[kMembers];
+  double numbers[kMembers];
+  for (std::int64_t first = range.begin; first < range.end; first += kMembers) {
+    const std::int64_t count = std::min(kMembers, range.end - first);
+    std::fill_n(marks.redo + first, count, std::uint8_t{0});
+    double* const number = marks.rcond ? marks.rcond + first : nullptr;
+    for (std::int64_t c = 0; c < columns; c += kLargest) {
+      const std::int64_t here = std::min(kLargest, columns - c);
+      Sources<T> some = from;
+      some.a.first -= first;
+      some.b.first -= first;
+      some.b.data += c * from.b.columns;
+      kernel(some, here, Range{0, count}, strip.data(),
+             Marks{.redo = redo, .rcond = number ? numbers : nullptr, .as_given = marks.as_given});
+      for (std::int64_t i = 0; i < count; ++i) {
+        marks.redo[first + i] |= redo[i];
+        if (number && (c == 0 || !(numbers[i] <= number[i]))) number[i] = numbers[i];
+        for (std::int64_t r = 0; r < rows; ++r)
+          std::copy_n(strip.data() + (i * rows + r) * here, here, x + ((first + i) * rows + r) * columns + c);
+      }
+    }
+  }
+}
+
+// Members of a range that are in doubt once more: kernel(from, range, x, marks) of copies of them, some at a time, m
+// × n with m × columns beside (0: nothing). What is good then goes to its place in x, `each` numbers per member; its
+// number gets a minus.
+template <class T, class Kernel>
+void once_more(std::int64_t m, std::int64_t n, std::int64_t columns, const Sources<T>& from, Range range,
+               std::int64_t each, T* x, Marks marks, Kernel&& kernel) {
+  constexpr std::int64_t kMembers = 64;
+  kernels::Buffer<T> a(kMembers * m * n), b(std::max<std::int64_t>(kMembers * m * columns, 1)), to(kMembers * each);
+  std::int64_t which[kMembers];
+  std::uint8_t redo[kMembers];
+  double numbers[kMembers];
+  for (std::int64_t next = range.begin; next < range.end;) {
+    std::int64_t count = 0;
+    for (; next < range.end && count < kMembers; ++next) {
+      if (marks.redo[next] != 1) continue;
+      const auto copy = [&](const kernels::batched::Source<T>& s, std::int64_t width, T* into) {
+        const T* const member = s.data + (next - s.first) * s.step;
+        for (std::int64_t i = 0; i < m; ++i)
+          for (std::int64_t j = 0; j < width; ++j) *into++ = member[i * s.rows + j * s.columns];
+      };
+      copy(from.a, n, a.data() + count * m * n);
+      copy(from.b, columns, b.data() + count * m * columns);
+      which[count++] = next;
+    }
+    if (count == 0) return;
+    kernel(Sources<T>{{a.data(), m * n, n, 1}, {b.data(), m * columns, columns, 1}}, Range{0, count}, to.data(),
+           Marks{redo, numbers});
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (redo[k]) continue;
+      std::copy_n(to.data() + k * each, each, x + which[k] * each);
+      marks.redo[which[k]] = 0;
+      marks.rcond[which[k]] = -numbers[k];
+    }
+  }
+}
+
 // One number per member.
 inline Tensor number_of_each(const Dims& batch) {
   return Tensor::adopt(detail::make_node(f64, {count_of(batch)}));

@@ -207,16 +207,17 @@ void run(const Problem& p, const Options& o, const Factors* factors, T* x, Verdi
 // diagonal.
 template <class T>
 kernels::batched::Source<T> turned(kernels::batched::Source<T> a, std::int64_t m, std::int64_t n) {
-  return {a.data + (m - 1) * a.rows + (n - 1) * a.columns, a.step, -a.rows, -a.columns};
+  return {a.data + (m - 1) * a.rows + (n - 1) * a.columns, a.step, -a.rows, -a.columns, a.first};
 }
 template <class T>
-void solve_lower(const Problem& p, const Sources<T>& from, Range range, T* y, bool refined, Marks marks) {
-  kernels::batched::Source<T> b = turned(from.b, p.n, 1);
+void solve_lower(std::int64_t n, std::int64_t columns, const Sources<T>& from, Range range, T* y, bool refined,
+                 Marks marks) {
+  kernels::batched::Source<T> b = turned(from.b, n, 1);
   b.columns = from.b.columns;
-  kernels::batched::solve<T>(p.n, p.k, turned(from.a, p.n, p.n), b, range, y, refined, marks);
+  kernels::batched::solve<T>(n, columns, turned(from.a, n, n), b, range, y, refined, marks);
   for (std::int64_t i = range.begin; i < range.end; ++i)
-    for (T *top = y + i * p.n * p.k, *row = top + (p.n - 1) * p.k; top < row; top += p.k, row -= p.k)
-      std::swap_ranges(top, top + p.k, row);
+    for (T *top = y + i * n * columns, *row = top + (n - 1) * columns; top < row; top += columns, row -= columns)
+      std::swap_ranges(top, top + columns, row);
 }
 
 // Through lanes; members in doubt as a stack of their own, or by the factors that are kept.
@@ -236,12 +237,14 @@ void run_small(const Problem& p, const Options& o, const Factors* factors, const
        .numbers = rcond},
       state.verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
-        if (inverse)
-          kernels::batched::inverse<T>(p.n, from.a, range, data_of<T>(y), marks);
-        else if (p.triangle == Assume::lower)
-          solve_lower<T>(p, from, range, data_of<T>(y), refined, marks);
-        else
-          kernels::batched::solve<T>(p.n, p.k, from.a, from.b, range, data_of<T>(y), refined, marks);
+        if (inverse) return kernels::batched::inverse<T>(p.n, from.a, range, data_of<T>(y), marks);
+        by_strips<T>(p.n, p.k, from, range, data_of<T>(y), marks,
+                     [&](const Sources<T>& some, std::int64_t columns, Range here, T* x, Marks own) {
+                       if (p.triangle == Assume::lower)
+                         solve_lower<T>(p.n, columns, some, here, x, refined, own);
+                       else
+                         kernels::batched::solve<T>(p.n, columns, some.a, some.b, here, x, refined, own);
+                     });
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& verdicts) {
         const auto stack = [&](const Tensor& t) {
@@ -342,7 +345,8 @@ void run_systems(Call& c, const Problem& given, const Options& options) {
   if (c.diagnosed && quiet.if_ill == Policy::raise) quiet.if_ill = Policy::nan;
   Options anyhow = options;
   if (given.triangle == options.assume) anyhow.assume = Assume::general;
-  const bool small = fits_lanes(y.dtype(), count_of(given.batch), given.n, given.k) && plain(anyhow, factors_of(c));
+  const bool small = fits_lanes(y.dtype(), count_of(given.batch), given.n, given.n) &&
+                     columns_fit_lanes(given.n, given.k) && plain(anyhow, factors_of(c));
   auto state = new_state(c, given.batch, options.names, !small);
   state->matrix = given.a;
   // Inverting in twice the precision costs less than refining n right-hand sides.

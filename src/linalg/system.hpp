@@ -46,7 +46,7 @@ class System {
   Verdict inverse(T* x, std::int64_t row) const;
   // det A = mantissa · 2^exponent, 1/2 ≤ |mantissa| < 1 (or 0), from the factors.
   struct Scaled {
-    std::complex<double> mantissa;
+    std::complex<long double> mantissa;
     std::int64_t exponent;
   };
   Scaled determinant() const;

@@ -26,7 +26,7 @@ void Verdicts::share(std::size_t n, const Verdict& common, Detail detail) {
 }
 
 Verdict& Verdicts::operator[](std::size_t i) {
-  return shared() ? others_.try_emplace(i, common_).first->second : own_[i];
+  return shared() ? others_.try_emplace(others_.end(), i, common_)->second : own_[i];  // mostly they come in order
 }
 
 Verdict Verdicts::operator[](std::size_t i) const {

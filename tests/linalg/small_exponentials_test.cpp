@@ -106,6 +106,43 @@ TEST(SmallStacks, ExponentialsOfF32AreRightToF32) {
               6e-8);
 }
 
+// Norms of 20 to 400 from elements of very different sizes, whose errors a few directions decide: the claim holds in
+// 99.9 % of them, and is not far above what happens.
+TEST(SmallStacks, ErrorsOfExponentialsOfLargeNormAreAsTold) {
+  std::mt19937_64 g(5);
+  const std::size_t count = long_tests() ? 10000 : 2000;
+  for (const bool lanes : {true, false}) {
+    std::vector<double> pessimism;
+    std::size_t beyond = 0;
+    for (const int n : {2, 3, 4}) {
+      std::vector<std::vector<double>> members;
+      while (members.size() < count) {
+        std::vector<double> a = draw(n, n, Want::any, g);
+        for (double& v : a) v = std::ldexp(v, static_cast<int>(g() % 16) - 8);
+        const double norm = linalg::Dense<double>(n, n, {a.data(), n, 1}).norm1();
+        if (norm > 20 && norm < 400) members.push_back(a);
+      }
+      const auto [x, d] = linalg::diagnosed::expm(stack_of(n, n, members, f64));
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const auto member = static_cast<std::int64_t>(i);
+        if (d[member].status != linalg::Status::ok) continue;
+        const linalg::Dense<double> m(n, n, {members[i].data(), n, 1});
+        const auto careful = linalg::exponential(m);
+        const double error = error_of(exact_exponential(n, members[i]),
+                                      lanes ? reinterpret_cast<const double*>(x.node()->data) + member * n * n
+                                            : careful.value.data.data()),
+                     told = lanes ? d[member].forward_error : careful.error;
+        beyond += error > told;
+        pessimism.push_back(told / std::max(error, 0x1p-53));
+      }
+    }
+    RecordProperty(lanes ? "median_pessimism_of_lanes" : "median_pessimism",
+                   std::to_string(quantile(pessimism, 0.5)));
+    EXPECT_LE(beyond, pessimism.size() / 1000) << (lanes ? "in lanes" : "one by one");
+    EXPECT_LE(quantile(pessimism, 0.5), 80);  // 65 in lanes, 58 one by one
+  }
+}
+
 // What is asked about a member is answered as for a matrix alone, whichever way it went.
 TEST(SmallStacks, ExponentialsHaveTheDiagnosisOfTheCarefulWay) {
   const Tensor a = Tensor::from(
@@ -115,14 +152,14 @@ TEST(SmallStacks, ExponentialsHaveTheDiagnosisOfTheCarefulWay) {
   for (const std::int64_t i : {0, 1, 3}) {
     const Tensor one = a[{i}];
     const linalg::Dense<double> m(2, 2, {reinterpret_cast<const double*>(one.node()->data), 2, 1});
-    EXPECT_DOUBLE_EQ(d[i].forward_error, std::max(linalg::exponential(m).error, 0.0)) << i;
+    EXPECT_DOUBLE_EQ(d[i].forward_error, linalg::exponential(m).error) << i;
     EXPECT_EQ(d[i].status, linalg::Status::ok);
   }
   EXPECT_EQ(d[0].structure, "symmetric");
   EXPECT_EQ(d[1].structure, "general");
   EXPECT_EQ(d[4].status, linalg::Status::nonfinite_input);
   EXPECT_TRUE(std::isnan(x[{4, 0, 0}].item<double>()));
-  EXPECT_GT(d[1].digits, 14);
+  EXPECT_GT(d[1].digits, 13);
 }
 
 }  // namespace

@@ -158,6 +158,19 @@ inline std::optional<Truth> exponential(const Problem& p, const Type& t) {
   return out;
 }
 
+// log|det|; 1 for the 0 of |det| = 1, from which errors are as they are.
+inline long double log_of(const small_truth::Scaled& det) {
+  const long double mantissa = std::fabs(static_cast<long double>(det.mantissa.high())),
+                    low = det.mantissa.high() < 0 ? -det.mantissa.low() : det.mantissa.low();
+  const bool twice = mantissa < M_SQRT1_2;
+  const long double by = twice ? 2 : 1;
+  return std::log1p((by * mantissa - 1) + by * low) +
+         static_cast<long double>(det.exponent - (twice ? 1 : 0)) * 0.693147180559945309417232121458176568L;
+}
+inline long double size_of_log(const small_truth::Scaled& det) {
+  const long double log = std::fabs(log_of(det));
+  return log > 0 ? log : 1;
+}
 inline std::optional<Truth> determinant(const Problem& p, const Type& t, bool log) {
   if (p.singular) return Truth{.x = {0.0}, .det = {.mantissa = 0}};
   const Exact a = over(p.a, p.power);
@@ -165,6 +178,7 @@ inline std::optional<Truth> determinant(const Problem& p, const Type& t, bool lo
   Truth out{.det = inverse.determinant};
   out.condition = small_truth::norm1(p.n, a) * small_truth::norm1(p.n, inverse.x);
   out.det.exponent += p.n * p.power;
+  if (log) out.condition /= std::min(1.0, static_cast<double>(size_of_log(out.det)));
   if (!log && out.det.exponent > std::ilogb(t.most)) return {};
   return out;
 }
@@ -178,10 +192,7 @@ inline Errors log_determinant_error(const Problem&, const Truth& w, const Output
   const double sign = got[0][0], log = got[1][0], mantissa = w.det.mantissa.high();
   if (mantissa == 0) return {sign == 0 && log == -kNone ? 0 : kNone};
   if (!std::isfinite(log) || sign != (mantissa > 0 ? 1 : -1)) return {kNone};
-  const long double right = std::log(std::fabs(static_cast<long double>(mantissa))) +
-                            static_cast<long double>(w.det.mantissa.low()) / mantissa +
-                            static_cast<long double>(w.det.exponent) * 0.693147180559945309417232121458176568L;
-  return {static_cast<double>(std::fabs(log - right) / std::max(1.0L, std::fabs(right)))};
+  return {static_cast<double>(std::fabs(log - log_of(w.det)) / size_of_log(w.det))};
 }
 
 inline Errors factor_error(const Problem& p, const Truth&, const Outputs& got, const Type& t) {  // A[P] − L U

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <random>
 
@@ -72,6 +73,16 @@ const std::vector<Function>& functions() {
          const auto f = qr(a).value;
          return Tensors{f.Q, f.R};
        }},
+      {"svd with all vectors", Want::any, false,
+       [](const Tensor& a) {
+         const auto s = svd(a).value;
+         return Tensors{s.U, s.S, s.Vh};
+       }},
+      {"qr with all of Q", Want::any, false,
+       [](const Tensor& a) {
+         const auto f = qr(a, {.mode = "complete"}).value;
+         return Tensors{f.Q, f.R};
+       }},
       {"svdvals", Want::any, false, [](const Tensor& a) { return Tensors{svdvals(a).value}; }},
       {"lu", Want::any, false,
        [](const Tensor& a) {
@@ -82,6 +93,10 @@ const std::vector<Function>& functions() {
        [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 1, a.dtype())).value}; }},
       {"lstsq with many right-hand sides", Want::any, false,
        [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 6, a.dtype())).value}; }},
+      {"solve with more right-hand sides than lanes take", Want::any, true,
+       [](const Tensor& a) { return Tensors{solve(a, right_side(a.shape(-1), 40, a.dtype())).value}; }},
+      {"lstsq with more right-hand sides than lanes take", Want::any, false,
+       [](const Tensor& a) { return Tensors{lstsq(a, right_side(a.shape(-2), 40, a.dtype())).value}; }},
       {"pinv", Want::any, false, [](const Tensor& a) { return Tensors{pinv(a).value}; }},
   };
   return all;
@@ -282,6 +297,36 @@ TEST(SmallStacks, OfAnyLayoutGiveTheSameBits) {
   }
 }
 
+// More right-hand sides than lanes take at a time, and vectors beside those of the thin forms, change no bit.
+TEST(SmallStacks, OfManyColumnsAndWithAllVectorsGiveTheBitsOfFewer) {
+  std::mt19937_64 g(12);
+  const auto same = [](const Tensor& got, const Tensor& want) { EXPECT_EQ(bytes_of(got), bytes_of(want)); };
+  for (const auto& [m, n] : kShapes) {
+    Members members;
+    for (int i = 0; i < 70; ++i) members.push_back(draw(m, n, Want::any, g));
+    const Tensor a = stack_of(m, n, members, f64), lower = tril(a) + eye(m, {.n_cols = n});
+    const Tensor many = right_side(m, 70, f64) + 1.0 / right_side(m, 70, f64);
+    const Index first{ellipsis, slice(0, 20)};
+    same(linalg::lstsq(a, many)[first], linalg::lstsq(a, many[first]));
+    if (m == n) same(linalg::solve(a, many)[first], linalg::solve(a, many[first]));
+    if (m == n)
+      same(linalg::solve_triangular(lower, many, {.lower = true})[first],
+           linalg::solve_triangular(lower, many[first], {.lower = true}));
+    const std::int64_t k = std::min(m, n);
+    const auto thin = linalg::svd(a, {.full_matrices = false}), full = linalg::svd(a);
+    same(full.S, thin.S);
+    same(full.U[{ellipsis, slice(0, k)}], thin.U);
+    same(full.Vh[{ellipsis, slice(0, k), slice()}], thin.Vh);
+    const auto reduced = linalg::qr(a), complete = linalg::qr(a, {.mode = "complete"});
+    same(complete.Q[{ellipsis, slice(0, k)}], reduced.Q);
+    same(complete.R[{ellipsis, slice(0, k), slice()}], reduced.R);
+    EXPECT_EQ(complete.R.shape(-2), m);
+    EXPECT_EQ(max(abs(tril(complete.R, {.k = -1}))).item<double>(), 0);
+    for (const Tensor& q : {full.U, matrix_transpose(full.Vh), complete.Q})
+      EXPECT_LE(max(abs(matmul(matrix_transpose(q), q) - eye(q.shape(-1)))).item<double>(), 1.4e-14) << m << "x" << n;
+  }
+}
+
 TEST(SmallStacks, NameTheSingularMemberAndKeepTheOthers) {
   std::mt19937_64 g(5);
   std::vector<std::vector<double>> members;
@@ -333,6 +378,89 @@ TEST(SmallStacks, OfMatricesInOtherUnitsAreNotRefused) {
   }
   const auto d = linalg::diagnosed::inv(stack_of(4, 4, members, f64)).diagnosis;
   EXPECT_TRUE(d.ok());
+}
+
+// Covariances D C D in mixed units stay in lanes, which scale them, with the errors of C; unless what is asked for is
+// said of the matrix as it is.
+TEST(SmallStacks, OfMatricesInMixedUnitsStayInLanesWithTheirDigits) {
+  std::mt19937_64 g(13);
+  constexpr std::int64_t members = 200;
+  for (const int n : {2, 3, 4, 6, 8, 12, 32}) {
+    std::vector<double> a, b(static_cast<std::size_t>(members * n), 1.0);
+    for (std::int64_t i = 0; i < members; ++i) {
+      std::vector<double> c = draw(n, n, Want::definite, g);
+      for (std::size_t e = 0; e < c.size(); ++e) {
+        const int row = static_cast<int>(e) / n, column = static_cast<int>(e) % n;
+        c[e] *= (row < n / 2 ? 1 : 1e-6) * (column < n / 2 ? 1 : 1e-6);
+      }
+      a.insert(a.end(), c.begin(), c.end());
+    }
+    std::vector<std::uint8_t> of_inverse(members), of_solve(members), as_given(members);
+    std::vector<double> x(a.size()), y(b.size()), rcond(members);
+    const kernels::batched::Source<double> from{a.data(), n * n, n, 1};
+    const kernels::batched::Range all{0, members};
+    kernels::batched::inverse<double>(n, from, all, x.data(), {.redo = as_given.data(), .as_given = true});
+    kernels::batched::inverse<double>(n, from, all, x.data(), {of_inverse.data(), rcond.data()});
+    kernels::batched::solve<double>(n, 1, from, {b.data(), n, 1, 1}, all, y.data(), true, {of_solve.data()});
+    const auto doubted = [&](const std::vector<std::uint8_t>& marks) {
+      return std::count(marks.begin(), marks.end(), 1);
+    };
+    EXPECT_LE(doubted(of_inverse), members / 5) << n;
+    EXPECT_LE(doubted(of_solve), members / 5) << n;
+    EXPECT_EQ(doubted(as_given), members) << n;
+    for (std::int64_t i = 0; i < members; ++i) {
+      const auto first = a.begin() + i * n * n;
+      const std::vector<Quad> exact = exact_inverse(n, {first, first + n * n});
+      if (!of_inverse[static_cast<std::size_t>(i)]) {
+        EXPECT_LE(error_of(exact, x.data() + i * n * n), 16 * 0x1p-53 * n / rcond[static_cast<std::size_t>(i)]) << n;
+        for (int r = 0; r < n; ++r)
+          for (int c = 0; c < r; ++c)
+            EXPECT_EQ(x[static_cast<std::size_t>(i * n * n + r * n + c)],
+                      x[static_cast<std::size_t>(i * n * n + c * n + r)]);
+      }
+      if (of_solve[static_cast<std::size_t>(i)]) continue;
+      std::vector<Quad> sums(static_cast<std::size_t>(n));
+      for (std::size_t e = 0; e < exact.size(); ++e) sums[e / static_cast<std::size_t>(n)] += exact[e];
+      EXPECT_LE(error_of(sums, y.data() + i * n), 2.3e-16) << n;
+    }
+    const Tensor stack = Tensor::from(a, {members, n, n});
+    const auto d = linalg::diagnosed::inv(stack).diagnosis;
+    EXPECT_TRUE(d.ok());
+    EXPECT_DOUBLE_EQ(d[0].rcond, rcond[0]);
+    if (n > 4) continue;
+    EXPECT_EQ(linalg::diagnosed::lstsq(stack, ones({members, n, 1})).diagnosis[0].method, "QR") << n;
+  }
+}
+
+// Neither copies of all members that do not stand at equal distances, nor all members in doubt at once.
+TEST(SmallStacks, TakeLittleMemoryBesideTheirAnswers) {
+  constexpr std::int64_t members = 100'000;
+  const auto status = [](const char* what) {  // of the process, in bytes
+    std::ifstream in("/proc/self/status");
+    for (std::string word; in >> word;)
+      if (std::int64_t kilobytes; word == what && in >> kilobytes) return 1024.0 * static_cast<double>(kilobytes);
+    return 0.0;
+  };
+  if (status("VmHWM:") == 0 || !std::ofstream("/proc/self/clear_refs").is_open()) GTEST_SKIP() << "no peaks are told";
+  const auto grown = [&](auto&& f) {
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak is what is used now
+    const double before = status("VmRSS:");
+    f();
+    return (status("VmHWM:") - before) / members;
+  };
+  std::mt19937_64 g(14);
+  const Tensor plain = Tensor::from(draw(members * 4, 4, Want::any, g), {100, members / 100, 4, 4});
+  const Tensor a = permute_dims(plain, {1, 0, 2, 3}), b = ones({4, 1});
+  Tensor x = zeros(a.shape()), y = zeros({members / 100, 100, 4, 1});
+  linalg::inv(a[{slice(0, 5)}]);
+  EXPECT_LE(grown([&] { linalg::inv(a, {.out = &x}); }), 64);  // a copy would take 128 bytes
+  EXPECT_LE(grown([&] { linalg::solve(a, b, {.out = &y}); }), 64);
+  const Tensor singular =
+      reshape(concat({plain[{ellipsis, slice(0, 3), slice()}], plain[{ellipsis, slice(0, 1), slice()}]}, {.axis = 2}),
+              {members, 4, 4});
+  const double each = grown([&] { EXPECT_FALSE(linalg::diagnosed::inv(singular).diagnosis.ok()); });
+  RecordProperty("bytes_per_singular_member", std::to_string(each));
+  EXPECT_LE(each, 350);  // the answer, and what is said of it
 }
 
 TEST(SmallStacks, OfF32AreRightToF32) {

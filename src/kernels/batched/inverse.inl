@@ -2,6 +2,7 @@
 
 #include "kernels/batched/form.inl"
 #include "kernels/batched/minors.inl"
+#include "kernels/batched/scales.inl"
 
 // A⁻¹ into x by elimination in a; the largest element of U.
 template <class S>
@@ -48,10 +49,27 @@ template <class S>
   return trusted(n, rcond, before.most, largest);
 }
 
+// A⁻¹ = C (R A C)⁻¹ R in lanes that are not good, with rows and columns of one size; or its condition alone. Where is
+// that good? kept: room.
+template <class T, class S>
+[[gnu::noinline]] M invert_scaled(S n, M good, bool condition_alone, V* a, V* x, V* kept, V& rcond) {
+  const Form form = form_of(n, a);
+  V rows[S::most], columns[S::most], own, size;
+  M fresh = equilibrate(n, a, rows, columns) & ~good;
+  if (!any(fresh)) return fresh;
+  std::copy_n(x, n * n, kept);
+  fresh &= invert_block(n, a, x, own, size);
+  for (int j = 0; j < n && !condition_alone; ++j) fresh &= unscale<T>(n, n, columns, rows[j], x + j);
+  if (any(form.symmetric)) restore(n, {form.symmetric, M{}, M{}}, x);
+  for (int e = 0; e < n * n; ++e) x[e] = fresh ? x[e] : kept[e];
+  rcond = fresh ? own : rcond;
+  return fresh;
+}
+
 template <class T>
 void inverse(int n, Source<T> a, Range range, T* to, Marks marks) {
-  Registers room(2 * n * n);
-  V *const m = room.take(n * n), *const x = room.take(n * n);
+  Registers room(3 * n * n);
+  V *const m = room.take(n * n), *const x = room.take(n * n), *const kept = room.take(n * n);
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
       if (to) fetch_to_write(n * n, first, have, to);
@@ -64,6 +82,10 @@ void inverse(int n, Source<T> a, Range range, T* to, Marks marks) {
       if (any(good & (rcond < kSurelyWell))) {
         load<T>(n, n, a, first, have, m);
         good = meant(size, m, rcond, good);
+      }
+      if (any(~good) && !marks.as_given) {
+        load<T>(n, n, a, first, have, m);
+        good |= invert_scaled<T>(size, good, !to, m, x, kept, rcond);
       }
       if (to) store<T>(n * n, x, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);

@@ -8,11 +8,11 @@ namespace wp::kernels::batched {
 
 inline constexpr std::int64_t kLargest = 32;  // rows and columns
 
-// Member i stands at data + i · step, its rows `rows` and its columns `columns` numbers apart.
+// Member i stands at data + (i − first) · step, its rows `rows` and its columns `columns` numbers apart.
 template <class T>
 struct Source {
   const T* data;
-  std::int64_t step, rows, columns;
+  std::int64_t step, rows, columns, first = 0;
 };
 
 // Members begin … end − 1 of a stack. Results of member i follow those of member i − 1.
@@ -25,6 +25,7 @@ struct Marks {
   std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
   double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
   double* error = nullptr;  // of least squares, relative, from above, where asked for
+  bool as_given = false;    // members that are good after scaling only are in doubt: rcond is that of A itself
 };
 
 // X = A⁻¹ by LU with partial pivoting, where that leaves 9 digits. Of a symmetric A it is symmetric.
@@ -45,7 +46,9 @@ void condition(std::int64_t n, Source<T> a, Range range, Marks marks);
 template <class T>
 void lu(std::int64_t m, std::int64_t n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Marks marks);
 
-// det A, where 9 digits of it are known and it is a normal number; or its sign and the logarithm of its size.
+// det A, where 9 digits of it are known and it is a normal number; or its sign and the logarithm of its size. Nearer
+// to 1 than kNearOne, that is Σ log|pivot| to the last digit, however much cancels.
+inline constexpr double kNearOne = 0x1p-6;
 template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks);
 
@@ -60,9 +63,9 @@ void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range,
 template <class T>
 void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks);
 
-// A = U diag(s) Vᵀ, m × n, k = min(m, n): U m × k, s falling, Vᵀ k × n (both unless null).
+// A = U diag(s) Vᵀ, m × n, k = min(m, n): U m × k, s falling, Vᵀ k × n (both unless null); `full`: both square.
 template <class T>
-void svd(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks);
+void svd(std::int64_t m, std::int64_t n, bool full, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks);
 
 // Which matrices have full rank beyond doubt: σ₁ and the least σ are compared as linalg/members.hpp says.
 struct Limits {
@@ -79,8 +82,8 @@ template <class T>
 void pseudo_inverse(std::int64_t m, std::int64_t n, Source<T> a, Limits limits, Range range, T* x, bool refined,
                     Marks marks);
 
-// A = Q R, m × n, by reflections: Q m × k, R k × n.
+// A = Q R, m × n, by reflections: Q m × width, R width × n; width: min(m, n), or m.
 template <class T>
-void qr(std::int64_t m, std::int64_t n, Source<T> a, Range range, T* q, T* r, Marks marks);
+void qr(std::int64_t m, std::int64_t n, std::int64_t width, Source<T> a, Range range, T* q, T* r, Marks marks);
 
 }  // namespace wp::kernels::batched

@@ -140,9 +140,10 @@ template <class T>
   const std::int64_t each = static_cast<std::int64_t>(m) * n;
   if (have == W && a.step == each) {
     constexpr std::int64_t kAhead = 4096 / sizeof(T);
-    fetch<false>(a.data + first * each + std::max(kAhead, W * each), W * each * static_cast<std::int64_t>(sizeof(T)));
+    fetch<false>(a.data + (first - a.first) * each + std::max(kAhead, W * each),
+                 W * each * static_cast<std::int64_t>(sizeof(T)));
   }
-  Members<T> from{a.data + first * a.step, a.step, have - 1};
+  Members<T> from{a.data + (first - a.first) * a.step, a.step, have - 1};
   if (a.columns == 1 && a.rows == n) return gather(from, m * n, to);
   for (int i = 0; i < m; ++i) {
     if (a.columns == 1) {

@@ -1,9 +1,9 @@
 #include "kernels/batched/reflector.inl"
 
-// A (m × n) to R in its upper triangle and the reflections below; Q (m × k) into q, n wide. Where are the squares of
-// every column's elements in range?
-template <class R, class S>
-[[gnu::noinline]] M qr_block(R m, S n, V* a, V* q, V& up) {
+// A (m × n) to R in its upper triangle and the reflections below; the first columns of Q, m × width. Where are the
+// squares of every column's elements in range?
+template <class R, class S, class Q>
+[[gnu::noinline]] M qr_block(R m, S n, Q width, V* a, V* q, V& up) {
   V largest = V{}, least = V{} + 1.0, all = V{};
   V tops[S::most];
   each<S>(
@@ -36,40 +36,41 @@ template <class R, class S>
   triangularise(m, n, a, tau);
   steps<R>(
       0, m, WP_EACH(i) {
-        each<S>(
-            0, n, WP_EACH(j) { q[i * n + j] = i == j ? V{} + 1.0 : V{}; });
+        each<Q>(
+            0, width, WP_EACH(j) { q[i * width + j] = i == j ? V{} + 1.0 : V{}; });
       });
   all_steps<S>(
       rank, WP_KNOWN(down) {
         const int k = rank - 1 - down;
-        reflect(m, n, k, k, a, n, tau[k], q);
+        reflect(m, width, k, k, a, n, tau[k], q);
       });
   return good;
 }
 
 template <class T>
-void qr(int m, int n, Source<T> a, Range range, T* q, T* r, Marks marks) {
-  const int rank = std::min(m, n);
-  Registers room(3 * m * n);
-  V *const matrix = room.take(m * n), *const product = room.take(m * n), *const packed = room.take(m * n);
-  const auto run = [&](auto rows, auto columns) __attribute__((always_inline)) {
+void qr(int m, int n, int width, Source<T> a, Range range, T* q, T* r, Marks marks) {
+  Registers room(m * n + m * width + width * n);
+  V *const matrix = room.take(m * n), *const product = room.take(m * width), *const triangle = room.take(width * n);
+  const auto run = [&](auto rows, auto columns, auto wide) __attribute__((always_inline)) {
     blocks(range, [&](std::int64_t first, int have) {
-      fetch_to_write(m * rank, first, have, q);
-      fetch_to_write(rank * n, first, have, r);
+      fetch_to_write(m * width, first, have, q);
+      fetch_to_write(width * n, first, have, r);
       load<T>(m, n, a, first, have, matrix);
       V up;
-      const M good = qr_block(rows, columns, matrix, product, up);
-      if (rank < n)
-        for (int i = 0; i < m; ++i)
-          for (int j = 0; j < rank; ++j) packed[i * rank + j] = product[i * n + j];
-      store<T>(m * rank, rank < n ? packed : product, first, have, q);
-      for (int i = 0; i < rank; ++i)
-        for (int j = 0; j < n; ++j) packed[i * n + j] = j < i ? V{} : matrix[i * n + j] * up;
-      store<T>(rank * n, packed, first, have, r);
+      const M good = qr_block(rows, columns, wide, matrix, product, up);
+      store<T>(m * width, product, first, have, q);
       V size = V{};
-      for (int e = 0; e < rank * n; ++e) size = larger(magnitude(packed[e]), size);
+      for (int i = 0; i < width; ++i)
+        for (int j = 0; j < n; ++j) {
+          triangle[i * n + j] = j < i ? V{} : matrix[i * n + j] * up;
+          size = larger(magnitude(triangle[i * n + j]), size);
+        }
+      store<T>(width * n, triangle, first, have, r);
       mark(good & in_range<T>(size), first, have, marks.redo);
     });
   };
-  with_shape(m, n, run);
+  if (m == n)
+    with_size(n, [&](auto size) { run(size, size, size); });
+  else
+    run(Sized{m}, Sized{n}, Sized{width});
 }

@@ -3,6 +3,7 @@
 #include "kernels/batched/estimate.inl"
 #include "kernels/batched/minors.inl"
 #include "kernels/batched/residual.inl"
+#include "kernels/batched/scales.inl"
 
 // 1/(‖A‖₁‖A⁻¹‖₁) from the factors, by computing A⁻¹.
 template <class S>
@@ -165,12 +166,41 @@ WP_PACK M solve_lanes(S n, int columns, const SolveRoom& r, bool refined, V& rco
     return solve_block(n, columns, r, refined, rcond, all);
   };
   if constexpr (by_minors<S>)
-    if (refined)
-      return meant(n, r.a, rcond,
-                   by_minors_or(
-                       [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, rcond, all); },
-                       elimination, {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept));
+    if (refined) {
+      const M good = by_minors_or(
+          [&]() __attribute__((always_inline)) { return solve_by_minors(n, columns, r, rcond, all); }, elimination,
+          {{r.x, n * columns}, {&rcond, 1}, {&all, 1}}, r.kept);
+      return meant(n, r.a, rcond, good);
+    }
   return elimination();
+}
+
+// x = C y with R A C y = R b in lanes that are not good, with rows and columns of one size. Where is that good?
+template <class T, class S>
+[[gnu::noinline]] M solve_scaled(S n, int columns, M good, const SolveRoom& r, bool refined, V& rcond) {
+  V rows[S::most], scales[S::most], own, all;
+  M fresh = equilibrate(n, r.a, rows, scales) & ~good;
+  if (!any(fresh)) return fresh;
+  for (int e = 0; e < n * columns; ++e) {
+    r.kept[e] = r.x[e];
+    V& b = r.b[e];
+    const M nothing = b == 0.0;
+    b *= rows[e / columns];
+    fresh &= nothing | (magnitude(b) >= 0x1p-900);
+  }
+  fresh &= solve_block(n, columns, r, refined, own, all);
+  for (int c = 0; c < columns; ++c) {
+    V size = V{}, change = V{};  // the correction, which is still there, in the units of x
+    for (int i = 0; i < n && refined; ++i) {
+      size = larger(magnitude(r.x[i * columns + c]) * scales[i], size);
+      change = larger(magnitude(r.room[i * columns + c]) * scales[i], change);
+    }
+    const M little = unscale<T>(n, columns, scales, V{} + 1.0, r.x + c);
+    fresh &= refined ? (change <= kOneIsEnough * size) & little : little;
+  }
+  for (int e = 0; e < n * columns; ++e) r.x[e] = fresh ? r.x[e] : r.kept[e];
+  rcond = fresh ? own : rcond;
+  return fresh;
 }
 
 template <class T>
@@ -192,6 +222,7 @@ void solve(int n, int columns, Source<T> a, Source<T> b, Range range, T* to, boo
       V rcond, all;
       M good = solve_lanes(size, columns, r, refined, rcond, all);
       good &= in_range<T>(all) & large_enough(kLeastUnscaled<T>, n, columns, r.x, n, r.b);
+      if (any(~good) && !marks.as_given) good |= solve_scaled<T>(size, columns, good, r, refined, rcond);
       store<T>(n * columns, r.x, first, have, to);
       if (marks.rcond) store_one(rcond, first, have, marks.rcond);
       mark(good, first, have, marks.redo);

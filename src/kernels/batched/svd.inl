@@ -150,27 +150,44 @@ template <class S>
   for (int b = 0; b < count; ++b) end_singular(n, m, vectors, blocks[b]);
 }
 
+// n orthonormal columns of m numbers, as rows of q, are joined by m − n others: what the reflections that make them
+// triangular leave of the last unit vectors. f: room for m × n, e: for m × (m − n).
+[[gnu::noinline]] inline void complete(int m, int n, V* q, V* f, V* e) {
+  const int more = m - n;
+  V tau[kLargest];
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) f[i * n + j] = q[j * m + i];
+  triangularise(Sized{m}, Sized{n}, f, tau);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < more; ++j) e[i * more + j] = i == n + j ? V{} + 1.0 : V{};
+  for (int k = n - 1; k >= 0; --k) reflect(Sized{m}, Sized{more}, k, 0, f, n, tau[k], e);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < more; ++j) q[(n + j) * m + i] = e[i * more + j];
+}
+
 template <class T>
-void svd(int m, int n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks) {
+void svd(int m, int n, bool full, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks) {
   const bool wide = made_tall(m, n, a), vectors = u != nullptr;
-  V* turned = nullptr;
-  const auto put = [&](const V* columns, int rows, bool as_rows, std::int64_t first, int have, T* to) {
+  const int all = full ? m : n;  // columns of U
+  V *turned = nullptr, *rest = nullptr;
+  const auto put = [&](const V* columns, int count, int rows, bool as_rows, std::int64_t first, int have, T* to) {
     const V* from = columns;
     if (!as_rows) {
-      for (int j = 0; j < n; ++j)
-        for (int i = 0; i < rows; ++i) turned[i * n + j] = columns[j * rows + i];
+      for (int j = 0; j < count; ++j)
+        for (int i = 0; i < rows; ++i) turned[i * count + j] = columns[j * rows + i];
       from = turned;
     }
-    store<T>(rows * n, from, first, have, to);
+    store<T>(rows * count, from, first, have, to);
   };
   with_size(n, [&](auto size) {
     constexpr int most = in_turns<decltype(size)>;
-    Registers room(m * n + most * (2 * m * n + n * n + n));
-    turned = room.take(m * n);
+    Registers room(m * all + m * (all - n) + most * (m * n + m * all + n * n + n));
+    turned = room.take(m * all);
+    rest = room.take(m * (all - n));
     SingularBlock some[most];
     for (SingularBlock& b : some) {
       b.a = room.take(m * n);
-      b.b = room.take(m * n);
+      b.b = room.take(m * all);
       b.v = room.take(n * n);
       b.values = room.take(n);
     }
@@ -183,8 +200,9 @@ void svd(int m, int n, Source<T> a, Range range, T* u, T* s, T* vh, Marks marks)
         const SingularBlock& block = some[b];
         store<T>(n, block.values, at, members, s);
         if (vectors) {
-          put(wide ? block.v : block.b, wide ? n : m, false, at, members, u);
-          put(wide ? block.b : block.v, wide ? m : n, true, at, members, vh);
+          if (all > n) complete(m, n, block.b, turned, rest);
+          wide ? put(block.v, n, n, false, at, members, u) : put(block.b, all, m, false, at, members, u);
+          wide ? put(block.b, all, m, true, at, members, vh) : put(block.v, n, n, true, at, members, vh);
         }
         mark(block.good & in_range<T>(block.values[0]), at, members, marks.redo);
       }

@@ -104,9 +104,10 @@ void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnos
         kernels::batched::cholesky<T>(n, from.a, reads_of(wanted.uplo), wanted.upper, range, data_of<T>(out), marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
-        asymmetry.resize(doubtful.size());
+        std::vector<double> apart(doubtful.size());
         run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
-                    own, data_of<double>(to[0]), asymmetry);
+                    own, data_of<double>(to[0]), apart);
+        asymmetry.insert(asymmetry.end(), apart.begin(), apart.end());
       });
   measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);
 }

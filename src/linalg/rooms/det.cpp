@@ -76,7 +76,8 @@ void run(const Tensor& a, const Factors* factors, const Dims& batch, DType dtype
     if (!log && !bad) find_too_small(d, dtype, verdicts[static_cast<std::size_t>(i)]);
     if (!log) return put(first, i, bad ? nan : scaled(d.mantissa, d.exponent));
     put(first, i, bad ? nan : size > 0 ? d.mantissa / size : 0);
-    log[i] = static_cast<R>(bad ? nan : std::log(size) + static_cast<double>(d.exponent) * 0.693147180559945309417);
+    log[i] = static_cast<R>(bad ? nan : d.log);
+    if (!bad) judge_log(d.log, verdicts[static_cast<std::size_t>(i)]);
   });
 }
 
@@ -86,13 +87,22 @@ void run_small(const Tensor& a, const Tensors& out, Diagnosis::State& state) {
   const Tensor log = out.size() == 2 ? out[1] : Tensor();
   Verdict common;
   common.method = Method::lu;
+  Verdicts::Detail detail = system_detail(a, state.batch, {}, static_cast<double>(n));
+  if (log.defined())
+    detail = [detail, log](std::int64_t member, Verdict& v) {
+      detail(member, v);
+      const double value = value_at(log, member).real();
+      if (v.structure >= Structure::lower && std::fabs(value) < kernels::batched::kNearOne / 2)
+        v.forward_error = kUnit<double> * std::fabs(value);  // pivots are as given
+      judge_log(value, v);
+    };
   through_lanes(
       {.a = a,
        .batch = state.batch,
        .size = n,
        .outputs = {out[0], log},
        .common = common,
-       .detail = system_detail(a, state.batch, {}, static_cast<double>(n))},
+       .detail = std::move(detail)},
       state.verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         kernels::batched::determinant<T>(n, from.a, range, data_of<T>(out[0]), data_of<T>(log), marks);

@@ -78,8 +78,12 @@ std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const
         doubt_denormal(data_of<T>(out[0]), n, range, marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        std::vector<double> apart;
+        std::vector<Bounds> these;
         run<double>(members_of(a, state.batch, doubtful, f64), {static_cast<std::int64_t>(doubtful.size())}, wanted,
-                    own, data_of<double>(to[0]), data_of<double>(to[1]), asymmetry, bounds);
+                    own, data_of<double>(to[0]), data_of<double>(to[1]), apart, these);
+        asymmetry.insert(asymmetry.end(), apart.begin(), apart.end());
+        bounds.insert(bounds.end(), these.begin(), these.end());
       });
   std::vector<std::int64_t> doubtful = which;
   measure_asymmetry(a, state.batch, asymmetric, asymmetry, which);

@@ -62,7 +62,8 @@ double log_of(const Dense<T>& a, const System<T>* kept, Verdict& v) {
     v.status = Status::not_spd;
     return 0;
   }
-  return std::log(d.mantissa.real()) + static_cast<double>(d.exponent) * M_LN2;
+  judge_log(d.log, v);
+  return d.log;
 }
 
 void forward(Call& c) {

@@ -156,13 +156,16 @@ void run(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSettings& 
 Verdicts::Detail detail_of(const Sizes& s, const Tensor& a, const Tensor& error) {
   const auto known = std::make_shared<const Conditions>(a, s.batch, spectral_conditions);
   return [s, known, error](std::int64_t member, Verdict& v) {
+    const double number = error.defined() ? data_of<const double>(error)[member] : 0;
+    const bool told = error.defined() && v.method == Method::qr;
+    if (number < 0) v.method = Method::qr;  // once more
     const Tensor one = known->matrix(member);
     const kernels::View<double> view{data_of<const double>(one), s.n, 1};
     v.rcond = (*known)[member];
     if (s.m >= s.n)
       if (const Balanced<double> again(s.m, s.n, view); again.svd && again.svd->converged())
         v.rcond = again.svd->rcond(s.n);
-    judge<double>(s, view, error.defined() ? data_of<const double>(error)[member] : kUnit<double>, v);
+    judge<double>(s, view, told ? number : kUnit<double>, v);
   };
 }
 
@@ -182,17 +185,21 @@ void run_small(const Sizes& s, const Tensor& a, const Tensor& b, const LstsqSett
        .size = std::max(s.m, s.n),
        .outputs = {x},
        .common = common,
-       .detail = detail_of(s, a, by_lu ? Tensor() : number),
+       .detail = detail_of(s, a, number),
        .numbers = number},
       verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
-        if (by_lu) {
-          kernels::batched::solve<T>(s.n, s.k, from.a, from.b, range, data_of<T>(x), true, marks);
-          return doubt_rank(s.n, o.cutoff.rtol, range, marks);
-        }
-        marks.error = std::exchange(marks.rcond, nullptr);
-        kernels::batched::least_squares<T>(s.m, s.n, s.k, from.a, from.b, {o.cutoff.rtol, o.cutoff.atol}, range,
-                                           data_of<T>(x), refined, marks);
+        const auto by_qr = [&](const Sources<T>& some, std::int64_t columns, Range here, T* to, Marks own) {
+          own.error = std::exchange(own.rcond, nullptr);
+          kernels::batched::least_squares<T>(s.m, s.n, columns, some.a, some.b, {o.cutoff.rtol, o.cutoff.atol}, here,
+                                             to, refined, own);
+        };
+        if (!by_lu) return by_strips<T>(s.n, s.k, from, range, data_of<T>(x), marks, by_qr);
+        marks.as_given = true;
+        kernels::batched::solve<T>(s.n, s.k, from.a, from.b, range, data_of<T>(x), true, marks);
+        doubt_rank(s.n, o.cutoff.rtol, range, marks);
+        once_more<T>(s.n, s.n, s.k, from, range, s.n * s.k, data_of<T>(x), marks,
+                     [&](const Sources<T>& some, Range here, T* to, Marks own) { by_qr(some, s.k, here, to, own); });
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         if (factors)
@@ -222,7 +229,7 @@ void forward(Call& c) {
   const Factors* const factors = factors_of(c);
   const bool adjoint = factors && factors->adjoint;
   const std::int64_t members = count_of(s.batch);
-  const bool small = fits_lanes(c.key, members, s.m, s.n) && fits_lanes(c.key, members, s.m, s.k) &&
+  const bool small = fits_lanes(c.key, members, s.m, s.n) && columns_fit_lanes(longest, s.k) &&
                      o.ridge.rule == RidgeRule::none && !o.certify && !adjoint;
   auto state = new_state(c, s.batch, names_of(c, 6), !small);
   state->cutoff = {o.cutoff.rtol, o.cutoff.atol};

@@ -78,11 +78,13 @@ void run(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wa
 }
 
 // What is said of a member that went through lanes: as of any other of full rank. `error`: of each, or of none.
-Verdicts::Detail detail_of(const MatrixSizes& s, const Tensor& a, double u, const Tensor& error) {
+Verdicts::Detail detail_of(const MatrixSizes& s, const Tensor& a, double u, const Tensor& error, bool refined) {
   const auto known = std::make_shared<const Conditions>(a, s.batch, spectral_conditions);
-  return [s, known, u, error](std::int64_t member, Verdict& v) {
+  return [s, known, u, error, refined](std::int64_t member, Verdict& v) {
     const Tensor one = known->matrix(member);
-    conclude_least_squares<double>(v, error.defined() ? data_of<const double>(error)[member] : kUnit<double>);
+    const double number = error.defined() ? data_of<const double>(error)[member] : 0;
+    if (number < 0) v.method = Method::qr;  // once more
+    conclude_least_squares<double>(v, refined ? kUnit<double> : std::fabs(number));
     keep_condition<double>(s, {data_of<const double>(one), s.n, 1}, (*known)[member], u, v);
   };
 }
@@ -118,13 +120,18 @@ void run_small(const MatrixSizes& s, const Tensor& a, const Factors* factors, co
        .size = s.longest(),
        .outputs = {x},
        .common = common,
-       .detail = detail_of(s, a, wanted.u, refined ? Tensor() : number),
+       .detail = detail_of(s, a, wanted.u, number, refined),
        .numbers = number},
       verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
-        if (by_lu) return invert_small<T>(s.n, from.a, refined, limits.rtol, range, data_of<T>(x), marks);
-        marks.error = std::exchange(marks.rcond, nullptr);
-        kernels::batched::pseudo_inverse<T>(s.m, s.n, from.a, limits, range, data_of<T>(x), refined, marks);
+        const auto by_qr = [&](const Sources<T>& some, Range here, T* to, Marks own) {
+          own.error = std::exchange(own.rcond, nullptr);
+          kernels::batched::pseudo_inverse<T>(s.m, s.n, some.a, limits, here, to, refined, own);
+        };
+        if (!by_lu) return by_qr(from, range, data_of<T>(x), marks);
+        marks.as_given = true;
+        invert_small<T>(s.n, from.a, refined, limits.rtol, range, data_of<T>(x), marks);
+        once_more<T>(s.n, s.n, 0, from, range, s.n * s.n, data_of<T>(x), marks, by_qr);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         if (factors) return run<double>(s, brought(a, f64), factors, wanted, own, data_of<double>(to[0]), doubtful);

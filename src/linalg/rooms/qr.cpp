@@ -60,17 +60,17 @@ void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, T* q, T* r, 
 }
 
 // Through lanes; members in doubt as a stack of their own.
-void run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, const Tensors& out) {
+void run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, const Tensors& out, std::int64_t width) {
   Verdict common;
   common.method = Method::qr;
   through_lanes(
       {.a = a, .batch = s.batch, .size = s.longest(), .outputs = out, .common = common}, verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
-        kernels::batched::qr<T>(s.m, s.n, from.a, range, data_of<T>(out[0]), data_of<T>(out[1]), marks);
+        kernels::batched::qr<T>(s.m, s.n, width, from.a, range, data_of<T>(out[0]), data_of<T>(out[1]), marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, data_of<double>(to[0]),
-                    data_of<double>(to[1]), s.k, nullptr);
+                    data_of<double>(to[1]), width, nullptr);
       });
 }
 
@@ -78,12 +78,12 @@ void forward(Call& c) {
   const MatrixSizes s(c.in[0]);
   const std::int64_t width = c.out[0].shape().back();
   const bool pivoted = c.out.size() == 3;
-  const bool small = fits_lanes(c.key, s.members(), s.m, s.n) && !pivoted && width == s.k;
+  const bool small = fits_lanes(c.key, s.members(), s.m, s.n) && !pivoted;
   auto state = new_state(c, s.batch, {}, !small);
   const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(c.in[0], work);
   if (small) {
-    run_small(s, a, state->verdicts, c.out);
+    run_small(s, a, state->verdicts, c.out, width);
   } else {
     Result q(c.out[0], work), r(c.out[1], work);
     auto* const order = pivoted ? data_of<std::int64_t>(c.out[2]) : nullptr;

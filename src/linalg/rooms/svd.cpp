@@ -93,7 +93,7 @@ void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts,
   });
 }
 
-// Through lanes, square or thin; members in doubt, which are returned, as a stack of their own.
+// Through lanes; members in doubt, which are returned, as a stack of their own.
 std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts,
                                     const Tensors& out, std::vector<Bounds>& bounds) {
   const Tensors all = parts == Parts::values ? Tensors{Tensor(), out[0], Tensor()} : out;
@@ -102,13 +102,15 @@ std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Verdi
   return through_lanes(
       {.a = a, .batch = s.batch, .size = s.longest(), .outputs = all, .common = common}, verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
-        kernels::batched::svd<T>(s.m, s.n, from.a, range, data_of<T>(all[0]), data_of<T>(all[1]), data_of<T>(all[2]),
-                                 marks);
+        kernels::batched::svd<T>(s.m, s.n, parts == Parts::full, from.a, range, data_of<T>(all[0]),
+                                 data_of<T>(all[1]), data_of<T>(all[2]), marks);
         doubt_denormal(data_of<T>(all[1]), s.k, range, marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
+        std::vector<Bounds> these;
         run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, parts, false,
-                    {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, bounds);
+                    {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, these);
+        bounds.insert(bounds.end(), these.begin(), these.end());
       });
 }
 
@@ -116,8 +118,7 @@ void forward(Call& c, Parts parts, std::size_t first) {
   const MatrixSizes s(c.in[0]);
   const DecompositionOptions options = decomposition_options(c, first);
   const bool vectors = parts != Parts::values;
-  const bool small =
-      fits_lanes(c.key, s.members(), s.m, s.n) && !options.high && (parts != Parts::full || s.m == s.n);
+  const bool small = fits_lanes(c.key, s.members(), s.m, s.n) && !options.high;
   auto state = new_state(c, s.batch, names_of(c, first + 2), !small);
   const DType work = small ? c.key : working_dtype(c.key, s.longest());
   const Tensor a = brought(c.in[0], work);

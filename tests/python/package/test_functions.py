@@ -196,6 +196,13 @@ def test_out_of_stacks_is_the_memory_that_was_given(dtype):
              "cholesky": lambda **o: wp.linalg.cholesky(m, **o), "matmul": lambda **o: wp.matmul(m, m, **o),
              "expm": lambda **o: wp.linalg.expm(m * 0.1, **o), "det": lambda **o: wp.linalg.det(m, **o),
              "svdvals": lambda **o: wp.linalg.svdvals(m, **o), "eigvalsh": lambda **o: wp.linalg.eigvalsh(m, **o)}
+    judged = wp.linalg.diagnosed
+    told = {"inv": lambda **o: judged.inv(m, **o), "svdvals": lambda **o: judged.svdvals(m, **o)}
+    for name, call in told.items():
+        out = wp.empty(calls[name]().shape, dtype=dtype)
+        value, diagnosis = call(out=out)
+        assert value is out and diagnosis.ok, name
+        np.testing.assert_array_equal(np.asarray(out), np.asarray(calls[name]()))
     for name, call in calls.items():
         fresh = call()
         out = wp.empty(fresh.shape, dtype=dtype)
@@ -214,7 +221,7 @@ def test_results_stand_in_the_tuple_of_tensors_that_is_given(name):
     m = x @ x.mT + wp.eye(4)
     fresh = call(m)
     out = tuple(wp.empty(t.shape, dtype=t.dtype) for t in fresh)
-    for _ in range(2):
+    for call in (call, call, lambda *a, **o: getattr(wp.linalg.diagnosed, name)(*a, **o)[0], call):
         got = call(m, out=out)
         assert type(got) is type(fresh)
         assert all(a is b for a, b in zip(got, out))
