@@ -105,6 +105,14 @@ Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, c
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
 }
 
+// g, and, where its quotients are rounding, what the series of all values gives, with one term more; g where nothing
+// follows that could be asked.
+Tensor where_lost(const Tensor& g, const Tensor& lost, const std::function<Tensor()>& again) {
+  Tensor series = g;
+  if (lost.defined()) answered([&] { series = where(lost, again(), g); });
+  return series;
+}
+
 Factors factors_of(const Tensors& outputs) {
   return {outputs[0], outputs[1], adjoint(outputs[2])};
 }
@@ -126,6 +134,14 @@ Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, c
   return whole ? sum_of(g, beside) : g;
 }
 
+// The same with as many terms as clusters need, and where that is not enough the series of all values.
+Tensor settled_gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int terms,
+                           bool whole = false) {
+  Tensor lost;
+  const Tensor g = gradient_at(b, outputs, a, c, c.terms(terms), whole, &lost);
+  return where_lost(g, lost, [&] { return gradient_at(b, outputs, a, widened(c, true), terms + 1, whole); });
+}
+
 Tensor turned(const Tensor& whole, const Tensor& r) {
   const std::int64_t k = r.shape().back();
   const Tensor one = matmul(leading(whole, k), r), two = trailing(whole, k);
@@ -139,7 +155,7 @@ void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   verify_bases(b, c, s, b.out[0].dtype(), signs, [&](const Tensor& r, const Tensor& l) {
     const Tensor u = turned(b.out[0], l), v = turned(adjoint(b.out[2]), r);
     const Tensor a = recombined(leading(u, k), s, leading(v, k));
-    return gradient_at(b, {u, s, adjoint(v)}, a, c, c.terms(2), true);
+    return settled_gradient_at(b, {u, s, adjoint(v)}, a, c, 2, true);
   });
 }
 
@@ -162,20 +178,19 @@ Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v
   return whole && t[0].size() > 2 ? sum_of(g, t[0][2]) : g;
 }
 
+Tensor settled_eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& a,
+                                const Clusters& c, int terms, bool whole = false) {
+  Tensor lost;
+  const Tensor g = eigh_gradient_at(b, values, v, a, c, c.terms(terms), whole, &lost);
+  return where_lost(g, lost, [&] { return eigh_gradient_at(b, values, v, a, widened(c, false), terms + 1, whole); });
+}
+
 Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& g,
                                const Clusters& c, const std::function<Tensor(const Tensor&)>& at) {
   const Tensor level = levelled(b, g, c, "eigenvalues", at);
   find_mixed(b, level, c);
   find_unsure(b, level, c, values, at);
   return recombined(v, level, v);
-}
-
-// g, and, where its quotients are rounding, what the series of all values gives, with one term more; g where nothing
-// follows that could be asked.
-Tensor where_lost(const Tensor& g, const Tensor& lost, const std::function<Tensor()>& again) {
-  Tensor series = g;
-  if (lost.defined()) answered([&] { series = where(lost, again(), g); });
-  return series;
 }
 
 }  // namespace
@@ -192,9 +207,9 @@ Tensors vjp_svd(const Backward& b) {
   if (g[1].defined()) find_unsure(b, g[1], c, s, at);
   const Tensors outputs{b.out[0], s, b.out[2]};
   if (b.verify().value_or(c.any && c.ties)) verify_svd(b, c, b.verify().value_or(false));
+  if (c.any) return {settled_gradient_at(b, outputs, b.in[0], c, terms)};
   Tensor lost;
-  const Tensor first = c.any ? gradient_at(b, outputs, b.in[0], c, c.terms(terms), false, &lost)
-                             : gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c, &lost);
+  const Tensor first = gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c, &lost);
   return {where_lost(first, lost, [&] { return gradient_at(b, outputs, b.in[0], widened(c, true), terms + 1); })};
 }
 
@@ -214,13 +229,16 @@ Tensors vjp_eigh(const Backward& b) {
       const Tensor level = level_values(c, values, 64 * finfo(values.dtype()).eps);
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor vectors = matmul(v, r);
-        return eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, c.terms(2), true);
+        return settled_eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, 2, true);
       });
     }
-    Tensor lost;
-    g = c.any ? eigh_gradient_at(b, values, v, b.in[0], c, c.terms(terms), false, &lost)
-              : gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c, &lost);
-    g = where_lost(g, lost, [&] { return eigh_gradient_at(b, values, v, b.in[0], widened(c, false), terms + 1); });
+    if (c.any) {
+      g = settled_eigh_gradient_at(b, values, v, b.in[0], c, terms);
+    } else {
+      Tensor lost;
+      g = gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c, &lost);
+      g = where_lost(g, lost, [&] { return eigh_gradient_at(b, values, v, b.in[0], widened(c, false), terms + 1); });
+    }
   }
   return {hermitian_cotangent(g, b.attr(0))};
 }

@@ -198,7 +198,8 @@ TEST(ValueGradient, SaysWhatIsLost) {
     EXPECT_EQ(codes(slope(condition, A)), told) << least;
     const Function squares = [](const Tensor& x) { return sum(square(la::qr(x).R)); };
     EXPECT_EQ(codes(slope(squares, A)), "") << least;
-    EXPECT_EQ(codes(directed(squares, A, d.normal({3, 3}))), least < 1e-7 ? "WP-GRD-012" : "") << least;
+    const std::string twice = codes(directed(squares, A, d.normal({3, 3})));  // of R, and of what its terms leave
+    EXPECT_TRUE(least < 1e-7 ? twice.starts_with("WP-GRD-012") : twice.empty()) << least << twice;
   }
 }
 }  // namespace
