@@ -509,6 +509,30 @@ TEST(SmallStacks, OfMatricesInMixedUnitsStayInLanesWithTheirDigits) {
   }
 }
 
+// Covariances D C D in mixed units have eigenvalues with digits of their own, and stay in lanes.
+TEST(SmallStacks, OfGradedPositiveDefiniteMatricesHaveTheirEigenvaluesInLanes) {
+  std::mt19937_64 g(17);
+  constexpr std::int64_t members = 100;
+  for (const int n : {3, 4, 8, 12}) {
+    std::vector<double> a;
+    for (std::int64_t i = 0; i < members; ++i) {
+      std::vector<double> c = draw(n, n, Want::definite, g);
+      for (std::size_t e = 0; e < c.size(); ++e)
+        c[e] *= std::pow(10.0, -3 * static_cast<double>(static_cast<int>(e) / n + static_cast<int>(e) % n) / n);
+      a.insert(a.end(), c.begin(), c.end());
+    }
+    std::vector<std::uint8_t> redo(members);
+    std::vector<double> relative(members), values(static_cast<std::size_t>(members * n));
+    kernels::batched::eigh<double>(n, {a.data(), n * n, n, 1}, kernels::batched::Reads::both, {0, members},
+                                   values.data(), nullptr, {redo.data(), relative.data()});
+    EXPECT_EQ(std::count(redo.begin(), redo.end(), 1), 0) << n;
+    const auto d = linalg::diagnosed::eigvalsh(Tensor::from(a, {members, n, n})).diagnosis;
+    for (std::int64_t i = 0; i < members; ++i)  // no more than is said of each value
+      EXPECT_LE(d[i].value_error.at(0).item<double>(),
+                1.001 * relative[static_cast<std::size_t>(i)] * values[static_cast<std::size_t>(i * n)]);
+  }
+}
+
 // Neither copies of all members that do not stand at equal distances, nor all members in doubt at once.
 TEST(SmallStacks, TakeLittleMemoryBesideTheirAnswers) {
   constexpr std::int64_t members = 100'000;
