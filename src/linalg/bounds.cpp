@@ -63,6 +63,7 @@ Bounds StackBounds::of(std::int64_t member, const double* values, std::int64_t n
     double largest = 0;
     for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
     out.absolute = relative_to_largest * largest;
+    if (relative.defined()) out.relative = reinterpret_cast<const double*>(relative.node()->data)[member];
   }
   out.rounding = rounding;
   out.dtype = dtype;

@@ -37,6 +37,7 @@ struct StackBounds {
   double rounding = 0;  // of all
   DType dtype = DType::f64;
   bool beside_zero = false;
+  Tensor relative = {};  // of those others, one number each; undefined: none has one
   Bounds of(std::int64_t member, const double* values, std::int64_t n) const;
 };
 // Of a stack of m × n matrices that went through lanes, `longest` = max(m, n).

@@ -1,6 +1,8 @@
 // Stacks of small matrices: one matrix per lane. What is true of each of them must not depend on the others.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -208,6 +210,81 @@ TEST_P(EachIsa, AMembersBitsDependOnItsOwnValuesOnly) {
         same(drawn, "drawn");
       }
   set_threads(before);
+}
+
+// What is said of a member, good or bad, is what is said of it alone, whoever stands beside it.
+TEST_P(EachIsa, VerdictsOfAMemberDependOnItsOwnValuesOnly) {
+  if (!there()) return;
+  using namespace linalg::diagnosed;
+  struct Judged {
+    const char* name;
+    Want want;
+    std::function<linalg::Diagnosis(const Tensor&)> by;
+  };
+  const std::vector<Judged> all = {
+      {"inv", Want::any, [](const Tensor& a) { return inv(a).diagnosis; }},
+      {"solve", Want::any, [](const Tensor& a) { return solve(a, right_side(a.shape(-1), 1, f64)).diagnosis; }},
+      {"det", Want::any, [](const Tensor& a) { return det(a).diagnosis; }},
+      {"slogdet", Want::any, [](const Tensor& a) { return slogdet(a).diagnosis; }},
+      {"cholesky", Want::definite, [](const Tensor& a) { return cholesky(a).diagnosis; }},
+      {"eigh", Want::symmetric, [](const Tensor& a) { return eigh(a).diagnosis; }},
+      {"svd", Want::any, [](const Tensor& a) { return svd(a).diagnosis; }},
+      {"lstsq", Want::any, [](const Tensor& a) { return lstsq(a, right_side(a.shape(-2), 1, f64)).diagnosis; }},
+      {"pinv", Want::any, [](const Tensor& a) { return pinv(a).diagnosis; }},
+      {"expm", Want::any, [](const Tensor& a) { return expm(a).diagnosis; }},
+  };
+  std::mt19937_64 g(15);
+  const auto same = [](const linalg::Member& x, const linalg::Member& y, const std::string& what) {
+    const auto numbers = [](const linalg::Member& m) {
+      return std::array{m.rcond, m.digits, m.forward_error, m.growth, m.rank_gap};
+    };
+    for (std::size_t k = 0; k < numbers(x).size(); ++k)
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(numbers(x)[k]), std::bit_cast<std::uint64_t>(numbers(y)[k]))
+          << what << k;
+    EXPECT_EQ(x.status, y.status) << what;
+    EXPECT_EQ(x.exactly_singular, y.exactly_singular) << what;
+    EXPECT_EQ(x.method, y.method) << what;
+    EXPECT_EQ(x.dependent, y.dependent) << what;
+  };
+  for (const Judged& f : all)
+    for (const std::int64_t n : {2, 4, 7, 13}) {
+      const Members members = difficult(n, n, f.want, f64, g);
+      const linalg::Diagnosis together = f.by(stack_of(n, n, members, f64));
+      for (std::size_t i = 0; i < kAll; ++i)
+        same(together[static_cast<std::int64_t>(i)], f.by(stack_of(n, n, {members[i]}, f64))[0],
+             std::string(f.name) + " " + std::to_string(n) + " member " + std::to_string(i) + " ");
+    }
+}
+
+// A right-hand side that is not finite is the matter of its own member.
+TEST_P(EachIsa, RightHandSidesThatAreNotFiniteChangeNoOtherMember) {
+  if (!there()) return;
+  std::mt19937_64 g(16);
+  for (const auto& [m, n] : kShapes)
+    for (const std::int64_t columns : {1, 6, 40}) {
+      constexpr std::size_t kMembers = 21;
+      Members a, b;
+      for (std::size_t i = 0; i < kMembers; ++i) {
+        a.push_back(draw(m, n, Want::any, g));
+        b.push_back(draw(m, columns, Want::any, g));
+      }
+      Members bad = b;
+      for (const std::size_t i : {0, 5, 17}) bad[i][g() % bad[i].size()] = i == 5 ? HUGE_VAL : std::nan("");
+      const auto check = [&](const auto& f) {
+        const Tensor matrices = stack_of(m, n, a, f64);
+        const auto good = f(matrices, stack_of(m, columns, b, f64)),
+                   mixed = f(matrices, stack_of(m, columns, bad, f64));
+        for (std::size_t i = 0; i < kMembers; ++i) {
+          const auto member = static_cast<std::int64_t>(i);
+          if (const bool finite = i != 0 && i != 5 && i != 17; finite)
+            EXPECT_EQ(all_bytes({mixed.value}, member), all_bytes({good.value}, member)) << m << "x" << n << " " << i;
+          else
+            EXPECT_EQ(mixed.diagnosis[member].status, Status::nonfinite_input) << m << "x" << n << " " << i;
+        }
+      };
+      check([](const Tensor& x, const Tensor& y) { return linalg::diagnosed::lstsq(x, y); });
+      if (m == n) check([](const Tensor& x, const Tensor& y) { return linalg::diagnosed::solve(x, y); });
+    }
 }
 
 // First columns so long that 1- and ∞-norms tell different things: what a singular neighbour needs to be told must
@@ -429,6 +506,30 @@ TEST(SmallStacks, OfMatricesInMixedUnitsStayInLanesWithTheirDigits) {
     EXPECT_DOUBLE_EQ(d[0].rcond, rcond[0]);
     if (n > 4) continue;
     EXPECT_EQ(linalg::diagnosed::lstsq(stack, ones({members, n, 1})).diagnosis[0].method, "QR") << n;
+  }
+}
+
+// Covariances D C D in mixed units have eigenvalues with digits of their own, and stay in lanes.
+TEST(SmallStacks, OfGradedPositiveDefiniteMatricesHaveTheirEigenvaluesInLanes) {
+  std::mt19937_64 g(17);
+  constexpr std::int64_t members = 100;
+  for (const int n : {3, 4, 8, 12}) {
+    std::vector<double> a;
+    for (std::int64_t i = 0; i < members; ++i) {
+      std::vector<double> c = draw(n, n, Want::definite, g);
+      for (std::size_t e = 0; e < c.size(); ++e)
+        c[e] *= std::pow(10.0, -3 * static_cast<double>(static_cast<int>(e) / n + static_cast<int>(e) % n) / n);
+      a.insert(a.end(), c.begin(), c.end());
+    }
+    std::vector<std::uint8_t> redo(members);
+    std::vector<double> relative(members), values(static_cast<std::size_t>(members * n));
+    kernels::batched::eigh<double>(n, {a.data(), n * n, n, 1}, kernels::batched::Reads::both, {0, members},
+                                   values.data(), nullptr, {redo.data(), relative.data()});
+    EXPECT_EQ(std::count(redo.begin(), redo.end(), 1), 0) << n;
+    const auto d = linalg::diagnosed::eigvalsh(Tensor::from(a, {members, n, n})).diagnosis;
+    for (std::int64_t i = 0; i < members; ++i)  // no more than is said of each value
+      EXPECT_LE(d[i].value_error.at(0).item<double>(),
+                1.001 * relative[static_cast<std::size_t>(i)] * values[static_cast<std::size_t>(i * n)]);
   }
 }
 

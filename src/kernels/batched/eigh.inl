@@ -1,5 +1,9 @@
 #include "kernels/batched/tridiagonal.inl"
 
+#include "kernels/batched/jacobi.inl"
+
+#include "kernels/batched/graded.inl"
+
 // A 2 × 2 matrix (the lower triangle is read) to its eigenvalues and, as rows, its vectors by one of Jacobi's
 // rotations: what the values differ by from elements is at most the one beside the diagonal, and known to the last
 // digits, where a step of QL loses some.
@@ -76,11 +80,30 @@ template <class T, class S>
   for (int b = 0; b < count; ++b) end_eigen(n, work[b], blocks[b]);
 }
 
+// Graded members of a block, which are in doubt so far: where those are good now, their answers replace what stood
+// there. relative: their errors.
+template <class T, class S>
+[[gnu::noinline]] M eigen_graded(S n, Reads reads, bool vectors, const GradedRoom& r, EigenBlock& block,
+                                 V& relative) {
+  const Mirrored found = mirror<T>(n, r.h, reads);
+  M fresh = found.extent.scalable() & ~block.good;
+  if (!any(fresh)) return fresh;
+  const PowerOfTwo scale = power_of(found.extent.largest);
+  for (int e = 0; e < n * n; ++e) r.h[e] *= scale.down;
+  V error;
+  fresh &= diagonalise_graded(n, r, error) & (r.values[0] * scale.up >= 0x1p-900);
+  relative = fresh ? error : relative;
+  for (int i = 0; i < n; ++i) block.values[i] = fresh ? r.values[i] * scale.up : block.values[i];
+  for (int e = 0; vectors && e < n * n; ++e) block.a[e] = fresh ? r.vectors[e] : block.a[e];
+  return fresh;
+}
+
 template <class T>
 void eigh(int n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks) {
   with_size(n, [&](auto size) {
     constexpr int most = in_turns<decltype(size)>;
-    Registers room(most * (n * n + n));
+    Registers room(most * (n * n + n) + 4 * n * n + n);
+    const GradedRoom graded{room.take(n * n), room.take(n * n), room.take(n * n), room.take(n * n), room.take(n)};
     EigenBlock some[most];
     for (EigenBlock& b : some) {
       b.a = room.take(n * n);
@@ -92,6 +115,12 @@ void eigh(int n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks m
       for (int b = 0; b < count; ++b) {
         const std::int64_t at = first + b * W;
         const int members = members_in(b, have);
+        V relative = V{} + HUGE_VAL;
+        if (n > 2 && marks.rcond && any(~some[b].good)) {
+          load<T>(n, n, a, at, members, graded.h);
+          some[b].good |= eigen_graded<T>(size, reads, v != nullptr, graded, some[b], relative);
+        }
+        if (marks.rcond) store_one(relative, at, members, marks.rcond);
         store<T>(n, some[b].values, at, members, values);
         if (v) store<T>(n * n, some[b].a, at, members, v);
         mark(some[b].good, some[b].symmetric, at, members, marks.redo);

@@ -59,6 +59,7 @@ template <class T, class S>
   if (!any(fresh)) return fresh;
   std::copy_n(x, n * n, kept);
   fresh &= invert_block(n, a, x, own, size);
+  if (!condition_alone) fresh &= own >= kSurelyWell;  // what scaling has not cured has its inverse corrected
   for (int j = 0; j < n && !condition_alone; ++j) fresh &= unscale<T>(n, n, columns, rows[j], x + j);
   if (any(form.symmetric)) restore(n, {form.symmetric, M{}, M{}}, x);
   for (int e = 0; e < n * n; ++e) x[e] = fresh ? x[e] : kept[e];

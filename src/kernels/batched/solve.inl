@@ -196,7 +196,7 @@ template <class T, class S>
       change = larger(magnitude(r.room[i * columns + c]) * scales[i], change);
     }
     const M little = unscale<T>(n, columns, scales, V{} + 1.0, r.x + c);
-    fresh &= refined ? (change <= kOneIsEnough * size) & little : little;
+    fresh &= little & (refined ? change <= kOneIsEnough * size : own >= kSurelyWell);
   }
   for (int e = 0; e < n * columns; ++e) r.x[e] = fresh ? r.x[e] : r.kept[e];
   rcond = fresh ? own : rcond;

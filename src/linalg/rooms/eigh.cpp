@@ -57,7 +57,8 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
 // `asymmetry` tells.
 std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const Tensors& out,
                                     Diagnosis::State& state, std::vector<double>& asymmetry,
-                                    std::vector<std::int64_t>& which, std::vector<Bounds>& bounds) {
+                                    std::vector<std::int64_t>& which, std::vector<Bounds>& bounds,
+                                    const Tensor& relative) {
   const std::int64_t n = a.shape().back();
   const Tensor vectors = wanted.vectors ? out[1] : Tensor();
   std::vector<std::int64_t> asymmetric;
@@ -70,6 +71,7 @@ std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const
        .size = n,
        .outputs = {out[0], vectors},
        .common = common,
+       .numbers = relative,
        .asymmetric = &asymmetric},
       state.verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
@@ -102,9 +104,10 @@ void forward(Call& c) {
   std::vector<double> asymmetry;
   std::vector<Bounds> bounds;
   std::vector<std::int64_t> which, doubtful;
+  const Tensor relative = small && n > 2 ? number_of_each(batch_of(c.in[0])) : Tensor();
   c.beside().keeps_after = true;
   if (small) {
-    doubtful = run_small(a, wanted, c.out, *state, asymmetry, which, bounds);
+    doubtful = run_small(a, wanted, c.out, *state, asymmetry, which, bounds, relative);
   } else {
     Result values(c.out[0], real_of(work)), vectors(c.out[both ? 1 : 0], both ? work : real_of(work));
     with_float(work, [&]<class T>(T) {
@@ -117,6 +120,7 @@ void forward(Call& c) {
   }
   report_asymmetry(c, asymmetry, c.in[0].dtype(), which);
   StackBounds all = small ? lane_bounds(std::move(bounds), std::move(doubtful), n) : StackBounds{std::move(bounds)};
+  all.relative = relative;
   if (c.key != working_dtype(c.key, n)) all.rounding = round_off(c.key);
   keep_bounds(c, *state, c.out[0], std::move(all));
   settle(c, std::move(state), options.if_ill, "Look at the matrix: its eigenvalues could not be found.");
