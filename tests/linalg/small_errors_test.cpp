@@ -115,4 +115,52 @@ TEST(SmallStacks, VectorsOfSingularMatricesAreOrthogonal) {
     }
 }
 
+TEST(SmallStacks, OfF32AreRightToF32) {
+  std::mt19937_64 g(9);
+  std::vector<std::vector<double>> members;
+  for (int i = 0; i < 500; ++i) {
+    members.push_back(draw(4, 4, Want::any, g));
+    for (int c = 0; c < 4; ++c)
+      members.back()[static_cast<std::size_t>(12 + c)] = members.back()[static_cast<std::size_t>(c)] * (1 + 1e-5 * c);
+    for (double& v : members.back()) v = static_cast<double>(static_cast<float>(v));
+  }
+  const Tensor x = linalg::diagnosed::inv(stack_of(4, 4, members, f32)).value;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<double> got;
+    for (int e = 0; e < 16; ++e)
+      got.push_back(static_cast<double>(reinterpret_cast<const float*>(x.node()->data)[16 * i + e]));
+    EXPECT_LT(error_of(exact_inverse(4, members[static_cast<std::size_t>(i)]), got.data()), 1e-6);
+  }
+}
+
+// Couplings between blocks that are so small that their squares are denormal, or nothing.
+TEST(SmallStacks, WithElementsWhoseSquaresUnderflowHaveOrthogonalVectors) {
+  std::mt19937 g(4);
+  std::normal_distribution<double> normal;
+  const auto apart = [](const Tensor& x, const Tensor& y) { return max(abs(x - y)).item<double>(); };
+  const auto from_one = [&](const Tensor& q) { return apart(matmul(matrix_transpose(q), q), eye(q.shape(-1))); };
+  for (int t = 0; t < 200; ++t) {
+    const std::int64_t n = 2 + t % 7, m = n + t % 3;
+    const int power = -400 - static_cast<int>(g() % 200);
+    std::vector<double> h(static_cast<std::size_t>(n * n)), a(static_cast<std::size_t>(m * n));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j <= i; ++j) {
+        const bool same = (i < (n + 1) / 2) == (j < (n + 1) / 2);
+        h[static_cast<std::size_t>(i * n + j)] = h[static_cast<std::size_t>(j * n + i)] =
+            std::ldexp(normal(g), same ? 0 : power);
+      }
+    for (std::int64_t e = 0; e < m * n; ++e)
+      a[static_cast<std::size_t>(e)] = std::ldexp(normal(g), e % n == 0 ? 0 : power / static_cast<int>(1 + e % n));
+    const Tensor H = Tensor::from(h, {n, n}), A = Tensor::from(a, {m, n});
+    const auto e = linalg::eigh(H);
+    EXPECT_LE(from_one(e.eigenvectors), 1e-14) << H;
+    EXPECT_LE(apart(matmul(H, e.eigenvectors), e.eigenvectors * e.eigenvalues), 1e-13) << H;
+    EXPECT_LE(apart(linalg::eigvalsh(H), e.eigenvalues), 1e-13) << H;
+    const auto f = linalg::svd(A, {.full_matrices = false});
+    EXPECT_LE(std::max(from_one(f.U), from_one(matrix_transpose(f.Vh))), 1e-13) << A;
+    EXPECT_LE(apart(matmul(f.U * f.S, f.Vh), A), 1e-13) << A;
+    EXPECT_LE(apart(linalg::svdvals(A), f.S), 1e-13) << A;
+  }
+}
+
 }  // namespace

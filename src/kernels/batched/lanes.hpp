@@ -59,8 +59,8 @@ template <class T>
 void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks);
 
 // The eigenvalues of the symmetric part, rising, and vectors (columns of v, unless null). Graded matrices are in
-// doubt; with rcond, which gets the error relative to each value (infinite: to the largest one), only those that are not
-// positive definite.
+// doubt; with rcond, which gets the error relative to each value (infinite: to the largest one), only those that are
+// not positive definite.
 template <class T>
 void eigh(std::int64_t n, Source<T> a, Reads reads, Range range, T* values, T* v, Marks marks);
 
