@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "linalg/clusters.hpp"
 #include "linalg/rules.hpp"
@@ -74,26 +73,28 @@ struct Search {
   bool done = false;
   int way = 0, turns = 0;
 
-  double wanted(const Seen& s, double part) const { return part * std::max(s.slope, s.loss); }
+  // Whether rounding of f may be all that one sees of its slope.
+  bool hides(double eps) const { return std::max(now.slope, now.loss) < std::pow(eps, 0.3) * now.value; }
   void go_on(double eps) {
-    const bool better = now.off < best.off;
-    const double enough = wanted(now, std::pow(eps, 0.6));
-    if (better) best = now;
-    const bool worse = way != 0 && now.off > 2 * best.off;
-    done = now.off <= enough || ++turns > 12 || (worse && (way > 0 || found(eps)));
-    if (done) return;
-    const bool rounding = now.off <= 256 * eps * now.value / now.h;
+    if (!std::isfinite(now.off)) return fail();
+    const double enough = std::pow(eps, 0.6) * (hides(eps) ? std::max(now.slope, now.loss) : now.value);
+    if (now.off < best.off) best = now;
+    const bool worse = way != 0 && now.off > 2 * best.off, rounding = now.off <= 256 * eps * now.value / now.h;
     if (way == 0) way = rounding ? 1 : -1;
-    done = (way > 0) != rounding || now.h > 1e30;
-    now.h *= way < 0 ? 0.25 : enough > 0 ? std::clamp(now.off / enough, 0x1p4, 0x1p80) : 0x1p20;
+    const bool turned = (way > 0) != rounding;
+    const double by = way < 0 ? 0.25 : enough > 0 ? std::clamp(now.off / enough, 0x1p4, 0x1p80) : 0x1p20;
+    end(now.off <= enough || (worse && (way > 0 || found(eps))) || turned || now.h > 1e30, by);
   }
   void fail() {  // some point was no point of f
-    done = way > 0 || ++turns > 12;
+    end(way > 0, 0.25);
     way = -1;
-    now.h /= 4;
+  }
+  void end(bool settled, double by) {
+    done = settled || ++turns > 6;
+    now.h = done ? best.h : now.h * by;
   }
   bool found(double eps) const {
-    return best.off <= std::max(wanted(best, std::pow(eps, 0.4)), std::sqrt(eps) * best.value);
+    return best.off <= std::max(std::pow(eps, 0.4) * std::max(best.slope, best.loss), std::sqrt(eps) * best.value);
   }
 };
 
@@ -113,16 +114,12 @@ class Sampling {
   std::optional<std::vector<Many>> taylor(int order) {
     if (all_.empty()) return taylor_at(order);
     step();
-    bool again = false;
+    bool again = std::any_of(all_.begin(), all_.end(), [](const Search& m) { return m.now.h != kFirst; });
     for (; !std::all_of(all_.begin(), all_.end(), [](const Search& m) { return m.done; }); again = true) {
       const linalg::Unrecorded here;
       step();
     }
     if (!std::all_of(all_.begin(), all_.end(), [&](const Search& m) { return m.found(eps_); })) return std::nullopt;
-    for (Search& m : all_) {
-      again = again || m.now.h != m.best.h;
-      m.now.h = m.best.h;
-    }
     if (again) sample();
     return taylor_at(order);
   }
