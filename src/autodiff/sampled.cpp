@@ -108,7 +108,9 @@ class Sampling {
       if (y.defined()) eps_ = std::max(eps_, finfo(y.dtype()).eps);
     std::int64_t count = 1;
     for (const std::int64_t n : members_) count *= n;
-    all_.resize(static_cast<std::size_t>(count));
+    all_.resize(static_cast<std::size_t>(count), {.best = {.off = 0}, .done = true});
+    for (const Tensor& t : v)  // members that do not move have nothing to search for
+      if (t.defined()) await_moving(t);
   }
 
   std::optional<std::vector<Many>> taylor(int order) {
@@ -125,6 +127,12 @@ class Sampling {
   }
 
  private:
+  void await_moving(const Tensor& direction) {
+    const linalg::Unrecorded here;
+    const std::vector<double> each = largest_of_members(direction);
+    for (std::size_t m = 0; m < all_.size(); ++m)
+      if (each[m] > 0) all_[m] = Search();
+  }
   // The members' steps, for a tensor of this rank.
   Tensor steps(std::size_t rank) const {
     std::vector<double> h;
