@@ -47,11 +47,13 @@ def keep(value, bound, what):
 
 
 def layer():
-    n, rounds = (600, 3) if options.quick else (2000, 21)
+    n = 600 if options.quick else 2000
     print(f"Over bare ScaLAPACK calls, n = {n}, 2 ranks (bare against bare in brackets)")
     rows = []
-    for case, bound in (("matmul", PLAIN), ("lu", PLAIN), ("qr", PLAIN), ("cholesky", JUDGED), ("inv", JUDGED), ("solve", JUDGED)):
-        r = run(case, n, 2, rounds)
+    for case, bound, rounds in (("matmul", PLAIN, 21), ("lu", PLAIN, 21), ("qr", PLAIN, 21), ("cholesky", JUDGED, 21), ("inv", JUDGED, 21),
+                                ("solve", JUDGED, 21), ("solve64", JUDGED, 21), ("lstsq", JUDGED, 11), ("eigh", JUDGED, 3), ("svd", JUDGED, 3),
+                                ("pinv", JUDGED, 3)):
+        r = run(case, n, 2, 3 if options.quick else rounds)
         r["bound"], r["kept"] = bound, keep(r["ratio"], bound, f"{case} over bare calls")
         rows.append(r)
         print(f"  {case:8} {r['ratio']:.2f} [{r['same']:.2f}] of at most {bound:.2f}   ours {1e3 * r['ours']:.0f} ms, bare {1e3 * r['bare']:.0f} ms")

@@ -34,22 +34,24 @@ double noise(std::int64_t i, std::int64_t j) {
 
 struct Case {
   std::function<void(const Matrix&a, const Matrix&b)> ours, bare;
-  bool definite = false;  // A is symmetric positive definite
+  bool definite = false;   // A is symmetric positive definite
+  std::int64_t sides = 0;  // right-hand sides; 0: one, as a vector
 };
 
 template <class T>
 const std::map<std::string, Case>& cases() {
   namespace sl = dist::scalapack;
   const auto l = [](const Matrix& m) { return dist::local<T>(m); };
+  const auto solve = [](const Matrix& a, const Matrix& b) { dist::solve(a, b); };
+  const auto bare_solve = [=](const Matrix& a, const Matrix& b) {
+    Matrix f = dist::copy_of(a), x = dist::copy_of(b);
+    std::vector<int> pivots;
+    sl::getrf<T>(l(f), pivots);
+    sl::getrs<T>(false, l(f), pivots, l(x));
+  };
   static const std::map<std::string, Case> all{
-      {"solve",
-       {[](const Matrix& a, const Matrix& b) { dist::solve(a, b); },
-        [=](const Matrix& a, const Matrix& b) {
-          Matrix f = dist::copy_of(a), x = dist::copy_of(b);
-          std::vector<int> pivots;
-          sl::getrf<T>(l(f), pivots);
-          sl::getrs<T>(false, l(f), pivots, l(x));
-        }}},
+      {"solve", {solve, bare_solve}},
+      {"solve64", {solve, bare_solve, false, 64}},
       {"inv",
        {[](const Matrix& a, const Matrix&) { dist::inv(a); },
         [=](const Matrix& a, const Matrix&) {
@@ -164,13 +166,19 @@ template <class T>
 void run(const std::string& name, std::int64_t n, int rounds, bool steady) {
   const Case& c = cases<T>().at(name);
   const Kind kind = c.definite ? Kind::definite : steady ? Kind::steady : Kind::noise;
+  const auto sides_of = [&](std::int64_t rows) {
+    if (c.sides)
+      return Matrix::generate(rows, c.sides, dtype_v<T>,
+                              [](std::int64_t i, std::int64_t j) { return complex128(noise(i, -1 - j)); });
+    return Matrix::from(ones({rows}, {.dtype = dtype_v<T>}));
+  };
   {  // buffers of MPI and code that is loaded on first use are not the matrix's
     const Matrix small = matrix_of(128, dtype_v<T>, kind);
-    c.ours(small, Matrix::from(ones({128}, {.dtype = dtype_v<T>}), small.layout()));
+    c.ours(small, sides_of(128));
   }
   const double before = peak();
   const Matrix a = matrix_of(n, dtype_v<T>, kind);
-  const Matrix b = Matrix::from(ones({n}, {.dtype = dtype_v<T>}), a.layout());
+  const Matrix b = sides_of(n);
   const dist::Traffic sent = dist::traffic();
   c.ours(a, b);
   const dist::Traffic after = dist::traffic();

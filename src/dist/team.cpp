@@ -7,13 +7,12 @@
 #include <filesystem>
 #include <iostream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
 #include "dist/matrix.hpp"
 #include "dist/stage.hpp"
-#include "ops/attr.hpp"
+#include "dist/told.hpp"
 #include "wellposed/context.hpp"
 #include "wellposed/record.hpp"
 #include "wellposed/threads.hpp"
@@ -38,105 +37,6 @@ const Live& session() {
     raise<ArgumentError>("WP-MPI-001", "dist", "there is no session: MPI has not been started.",
                          "Make a wp::dist::Session first (or use wp::dist::run), and start the program with mpirun.");
   return *live;
-}
-
-// ---- exceptions on their way to other ranks
-// ------------------------------------------------------------------------ Types that are raised again as they were;
-// all others as Error.
-enum class Kind : int {
-  none,
-  error,
-  argument,
-  shape,
-  dtype,
-  index,
-  domain,
-  memory,
-  format,
-  file,
-  nonfinite,
-  internal
-};
-
-template <class E>
-bool is(const Error& e) {
-  return dynamic_cast<const E*>(&e) != nullptr;
-}
-Kind kind_of(const Error& e) {
-  return is<ArgumentError>(e)    ? Kind::argument
-         : is<ShapeError>(e)     ? Kind::shape
-         : is<DtypeError>(e)     ? Kind::dtype
-         : is<IndexError>(e)     ? Kind::index
-         : is<DomainError>(e)    ? Kind::domain
-         : is<OutOfMemory>(e)    ? Kind::memory
-         : is<FormatError>(e)    ? Kind::format
-         : is<FileError>(e)      ? Kind::file
-         : is<NonFiniteError>(e) ? Kind::nonfinite
-         : is<InternalError>(e)  ? Kind::internal
-                                 : Kind::error;
-}
-[[noreturn]] void throw_as(Kind kind, Finding f) {
-  switch (kind) {
-    case Kind::argument: throw ArgumentError(std::move(f));
-    case Kind::shape: throw ShapeError(std::move(f));
-    case Kind::dtype: throw DtypeError(std::move(f));
-    case Kind::index: throw IndexError(std::move(f));
-    case Kind::domain: throw DomainError(std::move(f));
-    case Kind::memory: throw OutOfMemory(std::move(f));
-    case Kind::format: throw FormatError(std::move(f));
-    case Kind::file: throw FileError(std::move(f));
-    case Kind::nonfinite: throw NonFiniteError(std::move(f));
-    case Kind::internal: throw InternalError(std::move(f));
-    default: throw Error(std::move(f));
-  }
-}
-
-struct Told {
-  Kind kind = Kind::none;
-  Finding finding;
-};
-Told told(std::exception_ptr error) {
-  Told t;
-  if (!error) return t;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& e) {
-    t = {kind_of(e), e.finding()};
-  } catch (const std::bad_alloc&) {
-    t = {Kind::memory, misuse("WP-MEM-001", {}, "no memory is left.", "Use more ranks, or fewer per machine.")};
-  } catch (const std::exception& e) {
-    t = {Kind::error, misuse("WP-MPI-003", {}, *e.what() ? e.what() : "an exception without words.", {})};
-  } catch (...) {
-    t = {Kind::error, misuse("WP-MPI-003", {}, "an exception of an unknown type.", {})};
-  }
-  return t;
-}
-
-std::string packed(const Told& t) {
-  const Finding& f = t.finding;
-  const nlohmann::json j = {static_cast<int>(t.kind),
-                            f.code,
-                            f.op,
-                            f.message,
-                            f.advice,
-                            std::vector<std::int64_t>(f.element.begin(), f.element.end()),
-                            f.place.known() ? f.place.file : "",
-                            f.place.line};
-  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-Told unpacked(const std::string& text, const Place& place) {
-  const auto j = nlohmann::json::parse(text);
-  Told t{static_cast<Kind>(j[0].get<int>()), {}};
-  t.finding.code = j[1].get<std::string>();
-  t.finding.severity = Severity::error;
-  t.finding.op = j[2].get<std::string>();
-  t.finding.message = j[3].get<std::string>();
-  t.finding.advice = j[4].get<std::string>();
-  for (const auto& i : j[5]) t.finding.element.push_back(i.get<std::int64_t>());
-  const std::string file = j[6].get<std::string>();
-  t.finding.place = file.empty() ? place : Place(intern(file).data(), j[7].get<std::uint32_t>());
-  t.finding.scope = current_scope();
-  return t;
 }
 
 // Ranks with the same words together: "ranks 0, 2: solve …".
@@ -234,7 +134,7 @@ void agree(std::exception_ptr error, bool with_rank) {
   Told theirs = unpacked(broadcast_text(packed(mine), first), here);
   live->agreed = true;
   if (session().size > 1 && with_rank) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
-  throw_as(theirs.kind, std::move(theirs.finding));
+  throw_as(std::move(theirs));
 }
 
 void all_sum(double* values, std::int64_t count) {
@@ -274,8 +174,6 @@ std::vector<std::string> all_texts(const std::string& own) {
   return out;
 }
 
-// ---- session
-// -------------------------------------------------------------------------------------------------------
 struct Session::State {
   bool started = false;
   std::optional<Recorder> recorder;
@@ -400,9 +298,12 @@ class Patience {
   std::thread watch_;  // the last: it uses the others
 };
 
+template <class... E>
+bool is(const Error& e) {
+  return ((dynamic_cast<const E*>(&e) != nullptr) || ...);
+}
 int code_of(const Error& e) {
-  if (dynamic_cast<const LinalgError*>(&e) || is<NonFiniteError>(e)) return 1;
-  return is<InternalError>(e) || is<OutOfMemory>(e) ? 4 : 3;
+  return is<LinalgError, NonFiniteError>(e) ? 1 : is<InternalError, OutOfMemory>(e) ? 4 : 3;
 }
 
 }  // namespace

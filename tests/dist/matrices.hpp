@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tensor/note.hpp"
@@ -72,6 +73,19 @@ inline Tensor spd_matrix(std::int64_t n, DType dtype, double shift = 1) {
 // What both diagnoses vouch for.
 inline double promised(const linalg::Diagnosis& a, const linalg::Diagnosis& b) {
   return std::pow(10, -std::floor(a[0].digits)) + std::pow(10, -std::floor(b[0].digits));
+}
+
+// The code of what f raises; empty: nothing. Ranks that would go apart do not come back from the next collective.
+template <class F>
+std::string raised(F&& f) {
+  std::string code;
+  try {
+    f();
+  } catch (const Error& e) {
+    code = e.finding().code;
+  }
+  Matrix::identity(3);
+  return code;
 }
 
 }  // namespace wp::dist
