@@ -141,8 +141,8 @@ std::optional<Work> bare_work(const std::string& name, const wp::Tensor& x) {
       {"inv", [=](Range r, T* y, T*, T*, Marks m) { inverse<T>(n, a, r, y, m); }},
       {"det", [=](Range r, T*, T* d, T*, Marks m) { determinant<T>(n, a, r, d, nullptr, m); }},
       {"cholesky", [=](Range r, T* l, T*, T*, Marks m) { cholesky<T>(n, a, Reads::both, false, r, l, m); }},
-      {"qr", [=](Range r, T* q, T*, T* u, Marks m) { qr<T>(n, n, a, r, q, u, m); }},
-      {"svd", [=](Range r, T* u, T* s, T* vh, Marks m) { svd<T>(n, n, a, r, u, s, vh, m); }},
+      {"qr", [=](Range r, T* q, T*, T* u, Marks m) { qr<T>(n, n, n, a, r, q, u, m); }},
+      {"svd", [=](Range r, T* u, T* s, T* vh, Marks m) { svd<T>(n, n, false, a, r, u, s, vh, m); }},
       {"eigh", [=](Range r, T* v, T* w, T*, Marks m) { eigh<T>(n, a, Reads::both, r, w, v, m); }}};
   const auto found = kernels.find(name);
   if (found == kernels.end()) return std::nullopt;

@@ -36,8 +36,6 @@ bool needs_one_place(const Options& o, std::int64_t n) {
   return o.certify || o.method == Method::ldl || (o.high && n <= linalg::kQuadLargest);
 }
 
-constexpr std::int64_t kExplained = 300;  // rows up to which linalg proves that a matrix is singular
-
 // What linalg says of the same problem on one machine.
 Verdict ask_one_place(const Problem& p, const Tensor& a, Matrix& x) {
   const Tensor b = p.b.defined() ? brought_together(p.b) : Tensor();
@@ -117,7 +115,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
       v = ask_one_place(p, whole, out.x);
       if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
     }
-    const bool proved = fits && (n <= kExplained || v.exactly_singular);
+    const bool proved = fits && (n <= linalg::kExact || v.exactly_singular);
     if (v.status == Status::singular && !proved && system && system->factored()) {
       reason = system->explain();
       v.exactly_singular = v.exactly_singular || reason->exact;
