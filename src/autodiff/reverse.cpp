@@ -1,6 +1,7 @@
 #include "autodiff/reverse.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "autodiff/forward.hpp"
 #include "autodiff/replay.hpp"
@@ -72,6 +73,7 @@ class RuleCall : public OnWay {
     }
   }
   std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }
+  double eps_after() const override { return pass_.eps_after(step_); }
   int depth() const noexcept override {
     int n = 0;
     for (const Listener* l = context().listeners; l; l = l->outer) n += l->observer != nullptr;
@@ -157,6 +159,7 @@ void Reverse::seed() {
 
 void Reverse::mark_needed() {
   Steps& steps = tape_.steps();
+  Kinds met = 0;
   for (std::size_t k = 0; k < end_; ++k) {
     const Step& s = steps[k];
     bool any = false;
@@ -166,11 +169,16 @@ void Reverse::mark_needed() {
     if (!any) continue;
     of_derivative_ = of_derivative_ || s.in_rule;
     for (std::uint32_t i = 0; i < s.outputs; ++i)
-      if (is_floating(s.facts[s.inputs + i].dtype)) needed_[static_cast<std::size_t>(s.slots[s.inputs + i])] = 1;
+      if (const DType dtype = s.facts[s.inputs + i].dtype; is_floating(dtype)) {
+        needed_[static_cast<std::size_t>(s.slots[s.inputs + i])] = 1;
+        met |= kind(real_of(dtype));
+      }
   }
+  if (std::popcount(met) > 1) mark_counting();
 }
 
-bool Reverse::leads_to_rule(std::size_t step) const {
+template <class F>
+void Reverse::follow(std::size_t step, F&& visit) const {
   const Steps& steps = tape_.steps();
   std::vector<char> rests(made_.size(), 0);
   const auto any = [&](std::span<const std::int32_t> slots) {
@@ -178,11 +186,44 @@ bool Reverse::leads_to_rule(std::size_t step) const {
   };
   for (std::size_t k = step; k < end_; ++k) {
     const Step& s = steps[k];
-    if (k > step && !any(s.in_slots())) continue;
-    if (k > step && s.in_rule) return true;
+    if (k > step && (!any(s.in_slots()) || visit(s))) continue;
     for (const std::int32_t o : s.out_slots()) rests[static_cast<std::size_t>(o)] = 1;
   }
-  return false;
+}
+
+bool Reverse::leads_to_rule(std::size_t step) const {
+  bool leads = false;
+  follow(step, [&](const Step& s) { return leads |= s.in_rule; });
+  return leads;
+}
+
+void Reverse::mark_counting() {
+  counts_.assign(made_.size(), 0);
+  const auto counts = [&](std::int32_t slot) { return slot >= 0 && counts_[static_cast<std::size_t>(slot)]; };
+  for (const std::int32_t t : targets_)
+    if (t >= 0) counts_[static_cast<std::size_t>(t)] = 1;
+  for (std::size_t k = end_; k-- > 0;) {
+    const Step& s = tape_.steps()[k];
+    if (std::ranges::any_of(s.out_slots(), counts))
+      for (const std::int32_t i : s.in_slots())
+        if (i >= 0) counts_[static_cast<std::size_t>(i)] = 1;
+  }
+}
+
+// A single number that is rounded scales its cotangent, and no digit of that is lost.
+double Reverse::eps_after(std::size_t step) const {
+  double eps = 0;
+  if (counts_.empty()) return eps;
+  follow(step, [&](const Step& s) {
+    for (std::uint32_t i = 0; i < s.outputs; ++i) {
+      const Fact& f = s.facts[s.inputs + i];
+      const bool counts = counts_[static_cast<std::size_t>(s.slots[s.inputs + i])] != 0,
+                 many = std::ranges::any_of(f.shape, [](std::int64_t n) { return n > 1; });
+      if (counts && many && is_floating(f.dtype)) eps = std::max(eps, finfo(real_of(f.dtype)).eps);
+    }
+    return false;
+  });
+  return eps;
 }
 
 void Reverse::add_to(std::int32_t slot, Tensor g) {

@@ -20,8 +20,13 @@ class Reverse {
   friend class RuleCall;
   void seed();
   void mark_needed();
+  void mark_counting();
   // Whether some call of a derivative's rule rests on what the step gave.
   bool leads_to_rule(std::size_t step) const;
+  double eps_after(std::size_t step) const;
+  // Visits the steps that rest on what the step gave, and, unless visit(step) returns true, those that rest on them.
+  template <class F>
+  void follow(std::size_t step, F&& visit) const;
   void go_back(std::size_t step);
   // What a rule gives, and in which of it there is doubt.
   Tensors ruled(const RuleCall& rule, std::size_t step);
@@ -42,6 +47,7 @@ class Reverse {
   std::vector<char> made_;          // by slot: by a step, not watched
   std::vector<char> hooked_;        // by slot: a hook has changed its gradient; empty: none has
   bool* chose_;                     // Saved::chose
+  std::vector<char> counts_;        // by slot: the targets rest on it; empty: all that was computed has one dtype
   bool of_derivative_ = false;
   std::vector<Suspicion> suspected_;
   std::uint64_t draws_ = 0;           // of last digits

@@ -23,6 +23,7 @@ class Rounded : public Backward {
   }
   std::optional<bool> verify() const noexcept override { return false; }
   int depth() const noexcept override { return b_.depth(); }
+  double eps_after() const override { return b_.eps_after(); }
   Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
     return b_.pulled_back(f, x, g);
   }
@@ -86,7 +87,7 @@ std::optional<Finding> cancelled(const Tensor& size, std::span<const Tensor, 3> 
 void find_cancelled(const Backward& b, const Tensor& cotangents, const Tensor& least, const Tensor& size) {
   const Unrecorded here;
   if (!b.verify().value_or(true)) return;
-  const Tensor rounding = multiply(divide(cotangents, least), 2 * finfo(size.dtype()).eps);
+  const Tensor rounding = multiply(divide(cotangents, least), 2 * eps_of(b, size.dtype()));
   if (!any_true(greater(rounding, multiply(size, allowed_loss(size.dtype()))))) return;
   const std::array<Tensor, 3> rounded{gradient_rounded(b, 1), gradient_rounded(b, 2), gradient_rounded(b, 3)};
   if (std::optional<Finding> f = cancelled(size, rounded)) b.suspect(std::move(*f), rounded);

@@ -35,10 +35,9 @@ std::vector<double> doubles_of(const Tensor& t) {
   return {data, data + all.size()};
 }
 
-Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms) {
+Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms, double eps) {
   const Unseen unseen;
   Clusters c;
-  const double u = finfo(s.dtype()).eps / 2;
   const auto k = static_cast<std::size_t>(s.shape().back());
   c.s = doubles_of(s);
   const std::size_t members = k ? c.s.size() / k : 0;
@@ -47,7 +46,7 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
   c.group.assign(c.s.size(), -1);
   c.at_zero.assign(c.s.size(), 0);
   c.error.reserve(c.s.size());
-  const double closeness = std::pow(u, 1.0 / (terms + 1));
+  const double closeness = std::pow(eps / 2, 1.0 / (terms + 1));
   for (std::size_t m = 0; m < members; ++m) {
     const std::size_t first = m * k, end = first + k;
     double most = 0;

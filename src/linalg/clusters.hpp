@@ -28,8 +28,9 @@ struct Clusters {
   // Of the series, where near values take `most`: tied ones need one less, whose factor is their distance.
   int terms(int most) const { return !any ? 0 : exact ? most - 1 : most; }
 };
-// `bounds`: of the errors of the values (kept_bounds). zero_counts: singular values. `terms` of the series are used.
-Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms);
+// `bounds`: of the errors of the values (kept_bounds). zero_counts: singular values. `terms` of the series are used,
+// of cotangents with digits down to `eps`.
+Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, int terms, double eps);
 // The same with all values of a member in one cluster, for derivatives whose quotients are rounding
 // (Quotients::lost).
 Clusters widened(const Clusters& c, bool zero_counts);

@@ -202,9 +202,12 @@ void pair_up(std::vector<Column>& columns, std::size_t i, std::size_t j) {
 
 }  // namespace
 
-EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor& v, const Tensor& x, int terms) {
+EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor& v, const Tensor& x, int terms,
+                             double eps, bool wide) {
   const Unseen unseen;
   EigenClusters c;
+  c.wide = wide;
+  c.exact = !wide;
   const double unit = round_off(real_of(values.dtype()));
   const auto n = static_cast<std::size_t>(values.shape().back());
   const Tensor A = packed(a, c128), Z = packed(values, c128), V = packed(v, c128), X = packed(x, c128);
@@ -217,13 +220,13 @@ EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor
   c.at_zero.assign(count, 0);
   c.error.assign(count, 0);
   for (std::size_t i = 0; i < count; ++i) c.s.push_back(std::abs(z[i]));
-  const double closeness = std::pow(unit, 1.0 / (terms + 1));
+  const double closeness = std::pow(eps / 2, 1.0 / (terms + 1));
   for (std::size_t m = 0; m < members; ++m) {
     near[m] = closeness * *std::max_element(c.s.begin() + static_cast<std::ptrdiff_t>(m * n),
                                             c.s.begin() + static_cast<std::ptrdiff_t>(m * n + n));
     OneMatrix(c, m, n, !is_complex(a.dtype()), unit)
-        .look(elements_of(A) + m * n * n, z + m * n, elements_of(V) + m * n * n, elements_of(X) + m * n * n, near[m],
-              w.data() + m * n);
+        .look(elements_of(A) + m * n * n, z + m * n, elements_of(V) + m * n * n, elements_of(X) + m * n * n,
+              wide ? HUGE_VAL : near[m], w.data() + m * n);
   }
   Dims per_member(values.shape().begin(), values.shape().end() - 1);
   per_member.push_back(1);

@@ -21,7 +21,9 @@ struct EigenClusters : Clusters {
   // R […, n, n], the identity outside of ties; `seed` > 0: for another, random basis of each.
   Tensor basis(const Dims& shape_of_values, DType dtype, std::uint64_t seed) const;
 };
-// A V = V diag(values); X = V⁻¹. `terms` of the series are used.
-EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor& v, const Tensor& x, int terms);
+// A V = V diag(values); X = V⁻¹. `terms` of the series are used, of cotangents with digits
+// down to `eps`. `wide`: w splits all values (widened).
+EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor& v, const Tensor& x, int terms,
+                             double eps, bool wide = false);
 
 }  // namespace wp::linalg

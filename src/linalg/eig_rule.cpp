@@ -51,9 +51,9 @@ void refuse_phases(const Backward& b, const Tensor& v) {
   const double u = round_off(real_of(v.dtype()));
   const Tensor tied = logical_and(logical_not(largest_elements(v)), greater(size, multiply(most, 1 - 64 * u)));
   const Tensor whole = sum(multiply(wp::abs(g), size), {.axis = -2, .keepdims = true}), along = along_vectors(v, g);
-  Tensor bad =
-      logical_and(wp::any(tied, {.axis = -2, .keepdims = true}),
-                  greater(wp::abs(imag(along)), multiply(whole, gauge_rounding(v.dtype(), v.shape().back()))));
+  Tensor bad = logical_and(
+      wp::any(tied, {.axis = -2, .keepdims = true}),
+      greater(wp::abs(imag(along)), multiply(whole, gauge_rounding(eps_of(b, v.dtype()), v.shape().back()))));
   for (std::uint64_t seed = 1; seed <= 3 && any_true(bad); ++seed) {
     const Tensor angle = multiply(real(noise_like(along, seed)), 64 * u);
     const Tensor turned = multiply(v, exp(multiply(angle, complex128(0, 1))));
@@ -71,38 +71,55 @@ Tensor differences(const Tensor& w) {
   return subtract(row(w), column(w));
 }
 
-// t: cotangents of values and vectors, and their derivatives along c.w.
+// The size of what the cotangent of the vectors is the sum of: of V f(Λ) V⁻¹ it may cancel but for rounding.
+Tensor size_of_parts(const Backward& b, const Tensor& v) {
+  Tensor noise;
+  if (b.verify().value_or(true)) answered([&] { noise = measured_noise(b, {{}, v}, {{}, b.cotangents[1]}, 1); });
+  return noise.defined() ? unrecorded([&] { return divide(noise, 2 * eps_of(b, noise.dtype())); }) : noise;
+}
+
+// t: cotangents of values and vectors, and their derivatives along c.w. `parts`: size_of_parts. `lost`:
+// Quotients::lost.
 Tensor gradient_of(const Backward& b, const Tensor& w, const Tensor& v, const std::vector<Tensors>& t,
-                   const EigenClusters& c) {
+                   const EigenClusters& c, const Tensor& parts = {}, Tensor* lost = nullptr) {
   const std::int64_t n = w.shape().back();
   Tensor core = t[0][0].defined() ? on_diagonal(t[0][0]) : Tensor();
   if (t[0][1].defined()) {
     Terms terms;
     for (const Tensors& g : t) terms.push_back(turning(v, g[1]));
-    // Of V f(Λ) V⁻¹ the cotangent may cancel but for rounding: what it is made of is seen in its derivative.
+    // Where the cotangent cancels, what it is made of is seen in its derivative too.
     const auto size_at = [&](std::size_t order) {
       return unrecorded([&] { return size_of(matmul(wp::abs(adjoint(v)), wp::abs(t[order][1]))); });
     };
-    const Tensor own = size_at(0), size = t.size() > 1 ? maximum(own, size_at(1)) : own;
+    const Tensor given = size_at(0), own = parts.defined() ? maximum(given, parts) : given,
+                 size = t.size() > 1 ? maximum(own, size_at(1)) : own;
     Quotients quotients(b, c, n, own, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0][1]}); });
     const Tensor one = identity(n, DType::boolean);
     core = sum_of(core, where(one, 0, quotients.of(terms, conj(differences(w)), conj(differences(c.w)), one)));
+    const Tensor whole = unrecorded([&] { return size_of(core); });
+    quotients.find_cancelled(whole);
+    if (lost) *lost = quotients.lost(whole);
   }
   const Tensor vh = adjoint(v);
   return diagnosed::solve(vh, matmul(core, vh), {.if_ill = "ignore"}).value;
 }
 
-// From what follows; `order` derivatives of it. (Without clusters, and unless somebody asks again, the cotangents at
-// hand would do.)
-Tensor gradient_at(const Backward& b, const Tensor& w, const Tensor& v, const Tensor& a, const EigenClusters& c,
-                   int order, bool whole = false) {
-  if (order == 0) return gradient_of(b, w, v, b.taylor({{w, v}, {a}}, {}, 0), c);
+// Cotangents at other factors, and their derivatives along c.w.
+std::vector<Tensors> series_of(const Backward& b, const Tensor& w, const Tensor& v, const Tensor& a,
+                               const EigenClusters& c, int order) {
+  if (order == 0) return b.taylor({{w, v}, {a}}, {}, 0);
   const Tensor inverse = diagnosed::inv(v, {.if_ill = "ignore"}).value;
   const Tensor moved = matmul(multiply(v, row(c.w)), inverse);
   const Tensor da = is_complex(b.dtype(0)) ? moved : real(moved);
-  const auto t = b.taylor({{w, v}, {a}}, {{c.w, {}}, {astype(da, b.dtype(0))}}, order);
-  const Tensor g = gradient_of(b, w, v, t, c);
-  return whole && t[0].size() > 2 ? sum_of(g, t[0][2]) : g;
+  return b.taylor({{w, v}, {a}}, {{c.w, {}}, {astype(da, b.dtype(0))}}, order);
+}
+
+// The gradient there. (Without clusters, and unless somebody asks again, the cotangents at hand would do.)
+Tensor gradient_at(const Backward& b, const Tensor& w, const Tensor& v, const Tensor& a, const EigenClusters& c,
+                   int order, bool whole = false, const Tensor& parts = {}, Tensor* lost = nullptr) {
+  const auto t = series_of(b, w, v, a, c, order);
+  const Tensor g = gradient_of(b, w, v, t, c, parts, lost);
+  return whole && order > 0 && t[0].size() > 2 ? sum_of(g, t[0][2]) : g;
 }
 
 // Values with ties made exact, or split a little.
@@ -124,12 +141,14 @@ Tensor levelled_values(const EigenClusters& c, const Tensor& like, double split)
 
 void verify_eig(const Backward& b, const EigenClusters& c) {
   const Unrecorded here;
-  const Tensor &w = b.out[0], &v = b.out[1], level = levelled_values(c, w, finfo(real_of(w.dtype())).eps);
+  const Tensor &w = b.out[0], &v = b.out[1];
+  const double eps = eps_of(b, w.dtype());
+  const Tensor level = levelled_values(c, w, eps);
   const auto bases = [&](int, std::uint64_t seed) {
     const Tensor r = c.basis(w.shape(), v.dtype(), seed);
     return Bases{r, r};
   };
-  compare_bases(b, c, finfo(real_of(w.dtype())).eps, 0, 0, bases, [&](const Tensor& r, const Tensor&) {
+  compare_bases(b, c, eps, 0, 0, bases, [&](const Tensor& r, const Tensor&) {
     const Tensor turned = matmul(v, r);
     const Tensor a = matmul(multiply(turned, row(level)), diagnosed::inv(turned, {.if_ill = "ignore"}).value);
     const Tensor own = astype(is_complex(b.dtype(0)) ? a : real(a), b.dtype(0));
@@ -160,7 +179,7 @@ Tensor levelled(const Backward& b, const Tensor& w, const Tensor& g, const Eigen
                 const std::function<Tensor(const Tensor&)>& at) {
   if (!c.ties) return g;
   const auto n = static_cast<std::size_t>(w.shape().back());
-  const double eps = finfo(real_of(w.dtype())).eps, allowed = std::ldexp(eps, 14) * static_cast<double>(n);
+  const double eps = eps_of(b, w.dtype()), allowed = std::ldexp(eps, 14) * static_cast<double>(n);
   const auto far = [&](const Tensor& t) { return unevenness(c, n, astype(t, c128).to_vector<complex128>()); };
   std::vector<double> uneven = unrecorded([&] { return far(at(levelled_values(c, w, 4 * eps))); });
   const std::vector<double> wide = unrecorded([&] { return far(at(levelled_values(c, w, 64 * eps))); });
@@ -216,22 +235,21 @@ Tensor better_basis(const Backward& b, const Tensor& w, const Tensor& v, const E
   return c.ties && !b.recorded() ? matmul(v, c.basis(w.shape(), v.dtype(), 0)) : v;
 }
 
+struct Near {
+  Tensor w, v, a;  // A V = V diag(w)
+};
 // The decomposition where the matrix is rounded otherwise, to first order: A + E has V (1 + N), N_ij = M_ij/(λⱼ − λᵢ)
 // and M = V⁻¹ E V.
-struct Rounded {
-  Tensor w, v, a;
-  Rounded(const Backward& b, const Tensor& w0, const Tensor& v0, const Tensor& x, const Tensor& apart,
-          std::uint64_t seed) {
-    const double u = round_off(real_of(v0.dtype()));
-    const Tensor e = multiply(multiply(b.in[0], noise_like(b.in[0], seed)), 4 * u);
-    const Tensor m = product(x, astype(e, v0.dtype()), v0);
-    const Tensor turn = where(apart, divide(m, where(apart, differences(w0), 1)), 0);
-    v = multiply(add(v0, matmul(v0, turn)), add(multiply(real(noise_like(v0, seed + 10)), 2 * u), 1));
-    v = divide(v, sqrt(sum(square(wp::abs(v)), {.axis = -2, .keepdims = true})));
-    w = add(w0, linalg::diagonal(m));
-    a = add(b.in[0], e);
-  }
-};
+Near rounded(const Backward& b, const Tensor& w0, const Tensor& v0, const Tensor& x, const Tensor& apart,
+             std::uint64_t seed) {
+  const double u = round_off(real_of(v0.dtype()));
+  const Tensor e = multiply(multiply(b.in[0], noise_like(b.in[0], seed)), 4 * u);
+  const Tensor m = product(x, astype(e, v0.dtype()), v0);
+  const Tensor turn = where(apart, divide(m, where(apart, differences(w0), 1)), 0);
+  const Tensor v = multiply(add(v0, matmul(v0, turn)), add(multiply(real(noise_like(v0, seed + 10)), 2 * u), 1));
+  return {add(w0, linalg::diagonal(m)), divide(v, sqrt(sum(square(wp::abs(v)), {.axis = -2, .keepdims = true}))),
+          add(b.in[0], e)};
+}
 
 // Pairs of values that are not tied.
 Tensor pairs_apart(const Tensor& v, const EigenClusters& c) {
@@ -247,7 +265,7 @@ Tensor pairs_apart(const Tensor& v, const EigenClusters& c) {
 // How far the gradient moves when the matrix is rounded otherwise are the digits that it has lost. Only looked at
 // where nearly dependent vectors or small gaps may lose them; three times, as few digits may agree by chance.
 void find_lost(const Backward& b, const Tensor& w, const Tensor& v, const Tensor& g, const EigenClusters& c,
-               const std::function<Tensor(const Rounded&)>& at) {
+               const std::function<Tensor(const Near&)>& at) {
   const Unrecorded here;
   if (!b.verify().value_or(true)) return;
   const double u = round_off(real_of(v.dtype())), allowed = std::pow(u, 0.4);
@@ -260,7 +278,7 @@ void find_lost(const Backward& b, const Tensor& w, const Tensor& v, const Tensor
   Tensor off = zeros_like(most);
   std::array<Tensor, 3> otherwise;
   for (std::size_t k = 0; k < 3; ++k) {
-    otherwise[k] = at(Rounded(b, w, v, x, apart, k + 1));
+    otherwise[k] = at(rounded(b, w, v, x, apart, k + 1));
     off = maximum(off, size_of(subtract(otherwise[k], g)));
   }
   const Tensor size = size_of(g),
@@ -284,15 +302,15 @@ Tensor gradient_of_values(const Backward& b, const Tensor& w, const Tensor& v, c
   const Tensor level = levelled(b, w, g, c, at);
   find_mixed(b, level, c);
   const Tensor g_a = gradient_of(b, w, better_basis(b, w, v, c), {{level, {}}}, c);
-  find_lost(b, w, v, g_a, c, [&](const Rounded& r) { return gradient_of(b, r.w, r.v, {{at(r.w), {}}}, c); });
+  find_lost(b, w, v, g_a, c, [&](const Near& r) { return gradient_of(b, r.w, r.v, {{at(r.w), {}}}, c); });
   return g_a;
 }
 
-EigenClusters clusters_at(const Backward& b, const Tensor& w, const Tensor& v) {
+EigenClusters clusters_at(const Backward& b, const Tensor& w, const Tensor& v, bool wide = false) {
   const int terms = terms_for(b);
   const Unrecorded here;
   const Tensor inverse = diagnosed::inv(v, {.if_ill = "ignore"}).value;
-  EigenClusters c = eigen_clusters(b.in[0], w, v, inverse, terms);
+  EigenClusters c = eigen_clusters(b.in[0], w, v, inverse, terms, eps_of(b, w.dtype()), wide);
   // |row j of V⁻¹| is the condition of eigenvalue j.
   const Tensor tied = c.ties ? matmul(v, c.basis(w.shape(), v.dtype(), 0)) : v;
   const Tensor rows = c.ties ? diagnosed::inv(tied, {.if_ill = "ignore"}).value : inverse;
@@ -316,9 +334,19 @@ Tensors vjp_eig(const Backward& b) {
   refuse_phases(b, v);
   if (b.verify().value_or(c.ties) && c.ties) verify_eig(b, c);
   const int order = c.terms(terms_for(b));
-  const Tensor g = c.any ? gradient_at(b, w, better_basis(b, w, v, c), b.in[0], c, order)
-                         : gradient_of(b, w, v, {{b.cotangents[0], b.cotangents[1]}}, c);
-  find_lost(b, w, v, g, c, [&](const Rounded& r) { return gradient_at(b, r.w, r.v, r.a, c, order); });
+  const Tensor parts = size_of_parts(b, v), basis = better_basis(b, w, v, c);
+  const auto at = [&](const Near& r, bool given = false) {
+    Tensor lost;
+    const Tensor g = c.any || !given ? gradient_at(b, r.w, r.v, r.a, c, order, false, parts, &lost)
+                                     : gradient_of(b, w, v, {{b.cotangents[0], b.cotangents[1]}}, c, parts, &lost);
+    if (!lost.defined()) return g;
+    const EigenClusters wide = clusters_at(b, w, v, true);
+    return where_lost(
+        b, g, lost, {1}, [&] { return series_of(b, r.w, r.v, r.a, wide, 1); },
+        [&] { return gradient_at(b, r.w, r.v, r.a, wide, terms_for(b) + 1, false, parts); }, parts);
+  };
+  const Tensor g = at({w, basis, b.in[0]}, true);
+  find_lost(b, w, v, g, c, [&](const Near& r) { return at(r); });
   return {g};
 }
 
@@ -326,7 +354,7 @@ Tensors vjp_eig(const Backward& b) {
 // (vjp_svdvals).
 Tensors vjp_eigvals(const Backward& b) {
   if (b.in[0].size() == 0) return {zeros_for(b.facts[0])};
-  const auto f = diagnosed::eig(b.in[0]).value;
+  const auto f = diagnosed::eig(b.in[0], {.if_ill = b.attr(0).text()}).value;
   const Tensor &w = f.eigenvalues, &v = f.eigenvectors;
   const EigenClusters c = clusters_at(b, w, v);
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };

@@ -15,7 +15,7 @@ struct PencilCotangents {
 };
 
 PencilCotangents cotangents_of(const Backward& b, const Tensor& w, const Tensor& v, const std::vector<Tensors>& t,
-                               const Clusters& c) {
+                               const Clusters& c, Tensor* lost = nullptr) {
   const Tensor &gw = t[0][0], &gv = t[0][1];
   Tensor of_a, of_b;
   if (gw.defined()) {
@@ -25,7 +25,7 @@ PencilCotangents cotangents_of(const Backward& b, const Tensor& w, const Tensor&
   if (gv.defined()) {
     Terms terms;
     for (const Tensors& g : t) terms.push_back(g[1]);
-    const Tensor turn = turning_cotangent(b, w, v, terms, c, gw), mean = multiply(add(row(w), column(w)), 0.5);
+    const Tensor turn = turning_cotangent(b, w, v, terms, c, gw, lost), mean = multiply(add(row(w), column(w)), 0.5);
     of_a = sum_of(of_a, turn);
     of_b = subtract(sum_of(of_b, negative(multiply(turn, mean))), multiply(hermitian(matmul(adjoint(v), gv)), 0.5));
   }
@@ -38,16 +38,37 @@ Tensor in_basis(const Tensor& metric, const Tensor& v, const Tensor& x) {
   return recombined(whole, x, whole);
 }
 
-// An A that stands for several members of B does not move with one of them.
-PencilCotangents cotangents_at(const Backward& b, const Tensor& metric, const Tensor& w, const Tensor& v,
-                               const Tensor& a, const Clusters& c, int order, bool whole = false) {
-  const Tensor da = in_basis(metric, v, c.w);
-  const bool own = b.shape(0) == v.shape();
-  const auto t = b.taylor({{w, v}, {own ? a : Tensor(), {}}}, {{c.w, {}}, {own ? da : Tensor(), {}}}, order);
-  PencilCotangents g = cotangents_of(b, w, v, t, c);
-  if (whole && t[0].size() > 2) g.a = sum_of(g.a, t[0][2]);
-  return g;
-}
+// The pencil at values and vectors. An A that stands for several members of B does not move with one of them.
+struct Pencil {
+  const Backward& b;
+  const Tensor &metric, &w, &v, &a;
+
+  std::vector<Tensors> series(const Clusters& c, int order) const {
+    const bool own = b.shape(0) == v.shape();
+    const Tensor da = own ? in_basis(metric, v, c.w) : Tensor();
+    return b.taylor({{w, v}, {own ? a : Tensor(), {}}}, {{c.w, {}}, {da, {}}}, order);
+  }
+  PencilCotangents cotangents(const Clusters& c, int order, bool whole = false, Tensor* lost = nullptr) const {
+    const auto t = series(c, order);
+    PencilCotangents g = cotangents_of(b, w, v, t, c, lost);
+    if (whole && t[0].size() > 2) g.a = sum_of(g.a, t[0][2]);
+    return g;
+  }
+  // With the series of all values and one term more where g is lost.
+  void mend(PencilCotangents& g, const Tensor& lost, const Clusters& c, int terms) const {
+    if (!lost.defined()) return;
+    const Clusters wide = widened(c, false);
+    const Tensor both = concat({g.a, g.b}, {.axis = -1});
+    const Tensor found = where_lost(
+        b, both, lost, {1}, [&] { return series(wide, 1); },
+        [&] {
+          const PencilCotangents again = cotangents(wide, terms + 1);
+          return concat({again.a, again.b}, {.axis = -1});
+        });
+    const std::int64_t n = v.shape().back();
+    g = {part(found, -1, 0, n), part(found, -1, n, 2 * n)};
+  }
+};
 
 }  // namespace
 
@@ -55,7 +76,7 @@ Tensors vjp_eigh_generalized(const Backward& b) {
   const Tensor &w = b.out[0], &v = b.out[1], &gw = b.cotangents[0];
   if (w.size() == 0) return {zeros_for(b.facts[0]), zeros_for(b.facts[1])};
   const int terms = terms_for(b);
-  const Clusters c = clusters_of(w, b.residuals[0], false, terms);
+  const Clusters c = clusters_of(w, b.residuals[0], false, terms, eps_of(b, w.dtype()));
   PencilCotangents g;
   if (!b.cotangents[1].defined()) {
     const auto at = [&](const Tensor& values) { return b.taylor({{values, {}}, {}}, {}, 0)[0][0]; };
@@ -64,15 +85,18 @@ Tensors vjp_eigh_generalized(const Backward& b) {
     const Tensor metric = meant_hermitian(b.in[1], b.attr(0));
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, w, 64 * finfo(w.dtype()).eps);
+      const Tensor level = level_values(c, w, 64 * eps_of(b, w.dtype()));
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor turned = matmul(v, r), a = in_basis(metric, turned, level);
-        const PencilCotangents both = cotangents_at(b, metric, level, turned, a, c, c.terms(2), true);
+        const PencilCotangents both = Pencil{b, metric, level, turned, a}.cotangents(c, c.terms(2), true);
         return concat({both.a, both.b}, {.axis = -1});
       });
     }
-    g = c.any ? cotangents_at(b, metric, w, v, b.in[0], c, c.terms(terms))
-              : cotangents_of(b, w, v, {{gw, b.cotangents[1]}}, c);
+    const Pencil here{b, metric, w, v, b.in[0]};
+    Tensor lost;
+    g = c.any ? here.cotangents(c, c.terms(terms), false, &lost)
+              : cotangents_of(b, w, v, {{gw, b.cotangents[1]}}, c, &lost);
+    here.mend(g, lost, c, terms);
   }
   return {hermitian_cotangent(g.a, b.attr(0)), hermitian_cotangent(g.b, b.attr(0))};
 }

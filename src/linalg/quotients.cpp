@@ -86,16 +86,16 @@ void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std
             ". The gradient is a subgradient: the mean over the tie, 0 at zero."));
 }
 
-Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents) {
+Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents, int draws) {
   const Unrecorded here;
   Tensor worst;
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(draws); ++seed) {
     Tensors other(vectors.size());
     for (std::size_t i = 0; i < vectors.size(); ++i)
       if (vectors[i].defined())
         other[i] = multiply(
             vectors[i],
-            add(multiply(real(noise_like(vectors[i], seed)), 2 * finfo(real_of(vectors[i].dtype())).eps), 1));
+            add(multiply(real(noise_like(vectors[i], seed)), 2 * eps_of(b, vectors[i].dtype())), 1));
     const Tensors again = b.taylor({other, {}}, {}, 0)[0];
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       if (!vectors[i].defined() || !cotangents[i].defined()) continue;
@@ -111,8 +111,11 @@ Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const
     : b_(b), c_(c), noise_(std::move(noise)) {
   const Unrecorded here;
   if (size.defined()) {
-    tolerance_ = multiply(size, gauge_rounding(size.dtype(), n));
-    least_rounding_ = multiply(own, std::ldexp(gauge_rounding(own.dtype(), n), -10));
+    const double eps = eps_of(b, size.dtype()), rounding = gauge_rounding(eps, n);
+    allowed_ = multiply(size, rounding);
+    // Of few digits that would be some per cent: what exceeds the least rounding is compared with what is measured.
+    tolerance_ = eps < 1e-10 ? allowed_ : multiply(size, std::ldexp(rounding, -10));
+    least_rounding_ = multiply(own, std::ldexp(rounding, -10));
   }
   size_ = size;
 }
@@ -121,13 +124,13 @@ void Quotients::find_cancelled(const Tensor& size) const {
   if (b_.of_derivative() && size_.defined() && least_.defined()) linalg::find_cancelled(b_, size_, least_, size);
 }
 
-// Two thirds of the digits are to be left. What is to be differentiated again may vanish here and not beside it: that
-// its series has settled here tells nothing of its derivative.
+// Two thirds of the digits are to be left; each differentiation divides by the differences once more.
 Tensor Quotients::lost(const Tensor& size) const {
-  if (c_.wide || b_.recorded() || !size_.defined() || !least_.defined()) return {};
+  if (c_.wide || !size_.defined() || !least_.defined()) return {};
   const Unrecorded here;
-  const double eps = finfo(size.dtype()).eps;
-  const Tensor all = greater(multiply(divide(size_, least_), eps), multiply(size, std::pow(eps, 0.64)));
+  const double eps = eps_of(b_, size.dtype());
+  const Tensor grown = pow(divide(size_, multiply(least_, size)), 1 + b_.depth());
+  const Tensor all = greater(multiply(grown, eps), std::pow(eps, 0.64));
   return any_true(all) ? all : Tensor();
 }
 
@@ -176,10 +179,10 @@ Tensor Quotients::rounding() {
   if (!rounding_.defined() && noise_) {
     Tensor noise;
     if (answered([&] { noise = noise_(); }))
-      rounding_ = maximum(multiply(noise, 64.0 * static_cast<double>(c_.w.shape().back())), least_rounding_);
+      rounding_ = maximum(multiply(noise, 16.0 * static_cast<double>(c_.w.shape().back())), least_rounding_);
     noise_ = {};
   }
-  return rounding_.defined() ? rounding_ : tolerance_;
+  return rounding_.defined() ? rounding_ : allowed_;
 }
 
 Tensor Quotients::beyond(const Tensor& off, const Tensor& where_asked) {
@@ -262,6 +265,35 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
 
 namespace {
 
+// […, 1, 1]
+Tensor steady(const std::vector<Tensors>& t, std::initializer_list<std::size_t> vectors, const Tensor& parts) {
+  const auto largest_of = [&](const Tensors& all) {
+    Tensor most;
+    for (const std::size_t i : vectors)
+      if (all[i].defined()) most = most.defined() ? maximum(most, size_of(all[i])) : size_of(all[i]);
+    return most;
+  };
+  const Tensor given = largest_of(t[0]), moved = largest_of(t[1]),
+               own = parts.defined() ? maximum(given, parts) : given;
+  return moved.defined() ? less_equal(moved, multiply(own, 1e-3)) : greater(own, 0);
+}
+
+}  // namespace
+
+Tensor where_lost(const Backward& b, const Tensor& g, const Tensor& lost, std::initializer_list<std::size_t> vectors,
+                  const std::function<std::vector<Tensors>()>& beside, const std::function<Tensor()>& again,
+                  const Tensor& parts) {
+  Tensor series = g;
+  answered([&] {
+    const Tensor sure =
+        b.recorded() ? unrecorded([&] { return logical_and(lost, steady(beside(), vectors, parts)); }) : lost;
+    if (any_true(sure)) series = where(sure, again(), g);
+  });
+  return series;
+}
+
+namespace {
+
 void refuse_splitting(const Tensor& p, const Tensor& small) {
   const Unrecorded here;
   const double allowed = gauge_rounding(p.dtype(), p.shape().back());
@@ -307,7 +339,7 @@ const Op op_vanishing = {
 Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts) {
   int depth = 0;
   for (const Listener* l = context().listeners; l; l = l->outer) depth += l->observer != nullptr;
-  return clusters_of(s, bounds, zero_counts, 2 + depth);
+  return clusters_of(s, bounds, zero_counts, 2 + depth, finfo(s.dtype()).eps);
 }
 
 Tensor turning_tangent(const Tensor& p, const Tensor& d, const Tensor& small) {

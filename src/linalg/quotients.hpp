@@ -2,6 +2,7 @@
 // rules of decompositions by singular values and eigenvalues share (spectral_rules.cpp has the formulas).
 #pragma once
 #include <functional>
+#include <initializer_list>
 
 #include "linalg/clusters.hpp"
 #include "linalg/rule_kit.hpp"
@@ -40,19 +41,28 @@ class Quotients {
   const Clusters& c_;
   Tensor rounding();
 
-  Tensor tolerance_, rounding_, least_rounding_;
+  Tensor allowed_, tolerance_, rounding_, least_rounding_;
   Tensor size_, least_;  // of the cotangents, and of the denominators; […, 1, 1]
   std::function<Tensor()> noise_;
 };
 
 // How far rounding moves the cotangents of vectors, as measured by rounding them otherwise: all that is left of them
 // where a loss does not vary. vectors[i] is undefined where output i has none. […, 1, 1]
-Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents);
+Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& cotangents, int draws = 3);
 
 // skew(Vᴴ g)_ij/(λⱼ − λᵢ) with zeros on the diagonal: how eigenvectors turn. t: cotangents of V and their
 // derivatives; `diagonal`: those of the values, or undefined; `lost`: Quotients::lost.
 Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& v, const Terms& t, const Clusters& c,
                          const Tensor& diagonal, Tensor* lost = nullptr);
+
+// g, and where `lost` is true what the series of all values gives (`again`); g where nothing follows that could be
+// asked. What is differentiated again may vanish here and not beside it, and that its series has settled tells
+// nothing of its derivative then: so only where the cotangents of `vectors` hardly change while all values move by
+// their own size. `beside`: the cotangents and their derivatives along that way; `parts`: the size of what the
+// cotangents are the sum of, if that is known.
+Tensor where_lost(const Backward& b, const Tensor& g, const Tensor& lost, std::initializer_list<std::size_t> vectors,
+                  const std::function<std::vector<Tensors>()>& beside, const std::function<Tensor()>& again,
+                  const Tensor& parts = {});
 
 // Those of values that tangents pass: each listener outside differentiates them once more.
 Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts);

@@ -217,6 +217,7 @@ class Leading : public Backward {
   std::optional<bool> verify() const noexcept override { return b_.verify(); }
   int depth() const noexcept override { return b_.depth(); }
   bool of_derivative() const override { return b_.of_derivative(); }
+  double eps_after() const override { return b_.eps_after(); }
   Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
     return b_.pulled_back(f, x, g);
   }

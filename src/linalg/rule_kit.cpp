@@ -1,5 +1,6 @@
 #include "linalg/rule_kit.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -39,8 +40,14 @@ Tensor noise_like(const Tensor& x, std::uint64_t seed) {
   const Tensor all = Tensor::from(v, x.shape());
   return astype(is_complex(x.dtype()) ? all : real(all), x.dtype());
 }
+double eps_of(const Backward& b, DType dtype) {
+  return std::max(finfo(real_of(dtype)).eps, b.eps_after());
+}
+double gauge_rounding(double eps, std::int64_t n) {
+  return std::ldexp(eps, 13) * static_cast<double>(n);
+}
 double gauge_rounding(DType dtype, std::int64_t n) {
-  return std::ldexp(finfo(real_of(dtype)).eps, 13) * static_cast<double>(n);
+  return gauge_rounding(finfo(real_of(dtype)).eps, n);
 }
 
 Tensor leading(const Tensor& x, std::int64_t k) {

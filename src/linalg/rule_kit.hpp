@@ -32,9 +32,13 @@ bool answered(F&& ask) {
   return true;
 }
 
+// Of the digits of cotangents that reach a call with results of this dtype.
+double eps_of(const Backward& b, DType dtype);
+
 // 2¹³ n ε: what rounding leaves, relative to the largest element of what it is computed from, of a part of a
 // cotangent or tangent that is zero exactly, where vectors have length n. What exceeds it is a dependence on an
 // arbitrary basis.
+double gauge_rounding(double eps, std::int64_t n);
 double gauge_rounding(DType dtype, std::int64_t n);
 
 // What a loss may not depend on, because the matrix determines it not at all: k vanishes up to `tolerance`, or there

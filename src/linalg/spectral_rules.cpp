@@ -105,41 +105,48 @@ Tensor gradient_of_values(const Backward& b, const Tensor& u, const Tensor& s, c
   return recombined(leading(u, k), level, leading(adjoint(vh), k));
 }
 
-// g, and, where its quotients are rounding, what the series of all values gives, with one term more; g where nothing
-// follows that could be asked.
-Tensor where_lost(const Tensor& g, const Tensor& lost, const std::function<Tensor()>& again) {
-  Tensor series = g;
-  if (lost.defined()) answered([&] { series = where(lost, again(), g); });
-  return series;
-}
-
 Factors factors_of(const Tensors& outputs) {
   return {outputs[0], outputs[1], adjoint(outputs[2])};
 }
 
-// The gradient at other factors, with the series; `whole`: with what A's uses beside the decomposition add, as only
-// their sum is the same in every basis.
-Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int order,
-                   bool whole = false, Tensor* lost = nullptr) {
+// Cotangents at other factors, and their derivatives along c.w.
+std::vector<Tensors> series_of(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c,
+                               int order) {
   const Factors p = factors_of(outputs);
   const std::int64_t k = p.S.shape().back();
-  const Tensor da = recombined(leading(p.U, k), c.w, leading(p.V, k));
+  return b.taylor({outputs, {a}}, {{{}, c.w, {}}, {recombined(leading(p.U, k), c.w, leading(p.V, k))}}, order);
+}
+
+// The gradient there, with the series; `whole`: with what A's uses beside the decomposition add, as only their sum is
+// the same in every basis.
+Tensor gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int order,
+                   bool whole = false, Tensor* lost = nullptr) {
   std::vector<Cotangents> t;
   Tensor beside;
-  for (const Tensors& g : b.taylor({outputs, {a}}, {{{}, c.w, {}}, {da}}, order)) {
+  for (const Tensors& g : series_of(b, outputs, a, c, order)) {
     t.push_back(cotangents_of(g));
     if (t.size() == 1 && g.size() > 3) beside = g[3];
   }
-  const Tensor g = gradient_of_svd(b, p, t, c, lost);
+  const Tensor g = gradient_of_svd(b, factors_of(outputs), t, c, lost);
   return whole ? sum_of(g, beside) : g;
 }
 
-// The same with as many terms as clusters need, and where that is not enough the series of all values.
+// g, with the series of all values and one term more where it is lost.
+Tensor mended(const Backward& b, const Tensor& g, const Tensor& lost, const Tensors& outputs, const Tensor& a,
+              const Clusters& c, int terms, bool whole = false) {
+  if (!lost.defined()) return g;
+  const Clusters wide = widened(c, true);
+  return where_lost(
+      b, g, lost, {0, 2}, [&] { return series_of(b, outputs, a, wide, 1); },
+      [&] { return gradient_at(b, outputs, a, wide, terms + 1, whole); });
+}
+
+// The gradient with as many terms as clusters need.
 Tensor settled_gradient_at(const Backward& b, const Tensors& outputs, const Tensor& a, const Clusters& c, int terms,
                            bool whole = false) {
   Tensor lost;
   const Tensor g = gradient_at(b, outputs, a, c, c.terms(terms), whole, &lost);
-  return where_lost(g, lost, [&] { return gradient_at(b, outputs, a, widened(c, true), terms + 1, whole); });
+  return mended(b, g, lost, outputs, a, c, terms, whole);
 }
 
 Tensor turned(const Tensor& whole, const Tensor& r) {
@@ -150,7 +157,7 @@ Tensor turned(const Tensor& whole, const Tensor& r) {
 
 void verify_svd(const Backward& b, const Clusters& c, bool signs) {
   const Unrecorded here;
-  const Tensor s = level_values(c, b.out[1], 64 * finfo(b.out[1].dtype()).eps);
+  const Tensor s = level_values(c, b.out[1], 64 * eps_of(b, b.out[1].dtype()));
   const std::int64_t k = s.shape().back();
   verify_bases(b, c, s, b.out[0].dtype(), signs, [&](const Tensor& r, const Tensor& l) {
     const Tensor u = turned(b.out[0], l), v = turned(adjoint(b.out[2]), r);
@@ -171,18 +178,32 @@ Tensor gradient_of_eigh(const Backward& b, const Tensor& values, const Tensor& v
   return product(v, core, adjoint(v));
 }
 
+std::vector<Tensors> eigh_series_of(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& a,
+                                    const Clusters& c, int order) {
+  return b.taylor({{values, v}, {a}}, {{c.w, {}}, {recombined(v, c.w, v)}}, order);
+}
+
 Tensor eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& a, const Clusters& c,
                         int order, bool whole = false, Tensor* lost = nullptr) {
-  const auto t = b.taylor({{values, v}, {a}}, {{c.w, {}}, {recombined(v, c.w, v)}}, order);
+  const auto t = eigh_series_of(b, values, v, a, c, order);
   const Tensor g = gradient_of_eigh(b, values, v, t, c, lost);
   return whole && t[0].size() > 2 ? sum_of(g, t[0][2]) : g;
+}
+
+Tensor mended_eigh(const Backward& b, const Tensor& g, const Tensor& lost, const Tensor& values, const Tensor& v,
+                   const Tensor& a, const Clusters& c, int terms, bool whole = false) {
+  if (!lost.defined()) return g;
+  const Clusters wide = widened(c, false);
+  return where_lost(
+      b, g, lost, {1}, [&] { return eigh_series_of(b, values, v, a, wide, 1); },
+      [&] { return eigh_gradient_at(b, values, v, a, wide, terms + 1, whole); });
 }
 
 Tensor settled_eigh_gradient_at(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& a,
                                 const Clusters& c, int terms, bool whole = false) {
   Tensor lost;
   const Tensor g = eigh_gradient_at(b, values, v, a, c, c.terms(terms), whole, &lost);
-  return where_lost(g, lost, [&] { return eigh_gradient_at(b, values, v, a, widened(c, false), terms + 1, whole); });
+  return mended_eigh(b, g, lost, values, v, a, c, terms, whole);
 }
 
 Tensor gradient_of_eigenvalues(const Backward& b, const Tensor& values, const Tensor& v, const Tensor& g,
@@ -200,7 +221,7 @@ Tensors vjp_svd(const Backward& b) {
   const int terms = terms_for(b);
   const bool vectors = b.cotangents[0].defined() || b.cotangents[2].defined();
   if (s.size() == 0) return {zeros_for(b.facts[0])};
-  const Clusters c = clusters_of(s, b.residuals[0], true, terms);
+  const Clusters c = clusters_of(s, b.residuals[0], true, terms, eps_of(b, s.dtype()));
   Tensors g{b.cotangents[0], b.cotangents[1], b.cotangents[2]};
   const auto at = [&](const Tensor& values) { return b.taylor({{{}, values, {}}, {}}, {}, 0)[0][1]; };
   if (!vectors) return {gradient_of_values(b, b.out[0], s, b.out[2], g[1], c, at)};
@@ -210,14 +231,14 @@ Tensors vjp_svd(const Backward& b) {
   if (c.any) return {settled_gradient_at(b, outputs, b.in[0], c, terms)};
   Tensor lost;
   const Tensor first = gradient_of_svd(b, factors_of(outputs), {cotangents_of(g)}, c, &lost);
-  return {where_lost(first, lost, [&] { return gradient_at(b, outputs, b.in[0], widened(c, true), terms + 1); })};
+  return {mended(b, first, lost, outputs, b.in[0], c, terms)};
 }
 
 Tensors vjp_eigh(const Backward& b) {
   const Tensor &values = b.out[0], &v = b.out[1];
   const int terms = terms_for(b);
   if (values.size() == 0) return {zeros_for(b.facts[0])};
-  const Clusters c = clusters_of(values, b.residuals[0], false, terms);
+  const Clusters c = clusters_of(values, b.residuals[0], false, terms, eps_of(b, values.dtype()));
   Tensor g;
   const auto at = [&](const Tensor& other) { return b.taylor({{other, {}}, {}}, {}, 0)[0][0]; };
   if (!b.cotangents[1].defined()) {
@@ -226,7 +247,7 @@ Tensors vjp_eigh(const Backward& b) {
     if (b.cotangents[0].defined()) find_unsure(b, b.cotangents[0], c, values, at);
     if (b.verify().value_or(c.any && c.ties)) {
       const Unrecorded here;
-      const Tensor level = level_values(c, values, 64 * finfo(values.dtype()).eps);
+      const Tensor level = level_values(c, values, 64 * eps_of(b, values.dtype()));
       verify_bases(b, c, level, v.dtype(), b.verify().value_or(false), [&](const Tensor& r, const Tensor&) {
         const Tensor vectors = matmul(v, r);
         return settled_eigh_gradient_at(b, level, vectors, recombined(vectors, level, vectors), c, 2, true);
@@ -237,7 +258,7 @@ Tensors vjp_eigh(const Backward& b) {
     } else {
       Tensor lost;
       g = gradient_of_eigh(b, values, v, {{b.cotangents[0], b.cotangents[1]}}, c, &lost);
-      g = where_lost(g, lost, [&] { return eigh_gradient_at(b, values, v, b.in[0], widened(c, false), terms + 1); });
+      g = mended_eigh(b, g, lost, values, v, b.in[0], c, terms);
     }
   }
   return {hermitian_cotangent(g, b.attr(0))};
@@ -247,8 +268,8 @@ Tensors vjp_eigh(const Backward& b) {
 // values: so g is computed once more, from those of this decomposition.
 Tensors vjp_svdvals(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
-  const SvdResult f = svd(b.in[0], {.full_matrices = false});
-  const Clusters c = clusters_of(f.S, b.residuals[0], true, terms_for(b));
+  const SvdResult f = svd(b.in[0], {.full_matrices = false, .if_ill = b.attr(0).text()});
+  const Clusters c = clusters_of(f.S, b.residuals[0], true, terms_for(b), eps_of(b, f.S.dtype()));
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
   const Tensor g = cotangent_at(b, c, f.S, at);
   return {gradient_of_values(b, f.U, f.S, f.Vh, g, c, at)};
@@ -257,8 +278,9 @@ Tensors vjp_svdvals(const Backward& b) {
 Tensors vjp_eigvalsh(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const Attr& uplo = b.attr(0);
-  const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt});
-  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b));
+  const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt,
+                                      .if_ill = b.attr(1).text()});
+  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b), eps_of(b, f.eigenvalues.dtype()));
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
   const Tensor g = cotangent_at(b, c, f.eigenvalues, at);
   return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvalues, f.eigenvectors, g, c, at), uplo)};

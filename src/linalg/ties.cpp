@@ -39,11 +39,10 @@ std::vector<double> unevenness(const Clusters& c, std::size_t k, const std::vect
 }
 
 // The same at values that are split a little, if what follows can be asked: 0 where it falls with the distance.
-std::optional<std::vector<double>> unevenness_at(const Clusters& c, const Tensor& g,
+std::optional<std::vector<double>> unevenness_at(const Clusters& c, const Tensor& g, double eps,
                                                  const std::function<Tensor(const Tensor& values)>& at) {
   const Unrecorded here;
   const auto k = static_cast<std::size_t>(g.shape().back());
-  const double eps = finfo(g.dtype()).eps;
   const auto far = [&](double split) {
     const std::vector<double> again = doubles_of(at(level_values(c, g, split)));
     if (!std::all_of(again.begin(), again.end(), [](double x) { return std::isfinite(x); })) refuse_pole();
@@ -80,11 +79,11 @@ Tensor levelled(const Backward& b, const Tensor& g, const Clusters& c, std::stri
   if (!c.ties) return g;
   const auto k = static_cast<std::size_t>(g.shape().back());
   const std::vector<double> v = unrecorded([&] { return doubles_of(g); });
-  const double eps = finfo(g.dtype()).eps;
+  const double eps = eps_of(b, g.dtype());
   std::vector<double> uneven = unevenness(c, k, v, eps);
   const auto most = [&] { return uneven.empty() ? 0 : *std::max_element(uneven.begin(), uneven.end()); };
   if (most() > 0 || b.verify().value_or(true))
-    if (auto again = unevenness_at(c, g, at)) uneven = std::move(*again);
+    if (auto again = unevenness_at(c, g, eps, at)) uneven = std::move(*again);
   const double worst = most();
   if (worst == 0) return g;
   find_kink(b, worst, std::numeric_limits<double>::quiet_NaN(),
@@ -198,8 +197,8 @@ Bases bases_of(const Clusters& c, const Tensor& s, DType dtype, int flips, std::
   return {r, where(greater(row(vanishes), 0), rotation(c, s.shape(), dtype, 0, seed + 1), r)};
 }
 // Turned by a few units in the last place: what moves then is rounding.
-Tensor nudged(const Tensor& r, const Tensor& by) {
-  return add(r, matmul(r, multiply(skew(by), std::ldexp(finfo(r.dtype()).eps, 6))));
+Tensor nudged(const Tensor& r, const Tensor& by, double eps) {
+  return add(r, matmul(r, multiply(skew(by), std::ldexp(eps, 6))));
 }
 bool has_tie(const Clusters& c, std::size_t member) {
   const auto k = static_cast<std::ptrdiff_t>(c.w.shape().back());
@@ -258,7 +257,7 @@ void verify_bases(const Backward& b, const Clusters& c, const Tensor& s, DType d
   if (signs && !is_complex(dtype))
     for (std::int64_t n = s.shape().back() - 1; n > 0; n /= 2) ++last;
   compare_bases(
-      b, c, finfo(s.dtype()).eps, signs ? 1 : 0, last,
+      b, c, eps_of(b, s.dtype()), signs ? 1 : 0, last,
       [&](int flips, std::uint64_t seed) { return bases_of(c, s, dtype, flips, seed); }, at);
 }
 
@@ -275,7 +274,7 @@ void compare_bases(const Backward& b, const Clusters& c, double eps, int first_f
     Tensor noise;
     for (const std::uint64_t seed : {5, 7, 9}) {
       const Bases by = bases(flips, seed);
-      const Tensor off = size_of(subtract(one, at(nudged(first.r, by.r), nudged(first.l, by.l))));
+      const Tensor off = size_of(subtract(one, at(nudged(first.r, by.r, eps), nudged(first.l, by.l, eps))));
       noise = noise.defined() ? maximum(noise, off) : off;
     }
     pair.allowed = add(pair.allowed, multiply(noise, 64));

@@ -72,6 +72,9 @@ struct Backward : Saved {
   // Whether the cotangents are those of a derivative. A gradient may vanish, as at every minimum, and rounding is
   // then all that is left of it; a second derivative that does so has lost its digits.
   virtual bool of_derivative() const { return false; }
+  // The largest eps of the floating dtypes in which what comes after this call is computed: where it is f32 after an
+  // f64 decomposition, cotangents have digits of f32 only. 0: as this call's own.
+  virtual double eps_after() const { return 0; }
   // What f computes now, differentiated: the cotangents of x if g is that of f(). Zeros where f does not use it.
   virtual Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const = 0;
   // A fact about this derivative: tape.findings().

@@ -9,33 +9,105 @@ using namespace wp;
 namespace la = linalg;
 using Function = std::function<Tensor(const Tensor&)>;
 
-Tensor slope(const Function& f, const Tensor& a) {
-  GradientTape tape;
+Tensor slope(const Function& f, const Tensor& a, bool kept = false) {
+  GradientTape tape({.persistent = kept});
   tape.watch(a);
   const Tensor g = tape.gradient(f(a), a);
   EXPECT_TRUE(tape.findings().empty()) << tape.findings()[0].text();
   return g;
+}
+struct Bent {
+  Tensor slope, along;
+  bool told;  // that digits are lost
+};
+Bent bent(const Function& f, const Tensor& a, const Tensor& b) {
+  GradientTape outer, inner;
+  outer.watch(a);
+  inner.watch(a);
+  const Tensor g = inner.gradient(f(a), a);
+  const Tensor along = outer.gradient(against(b, g), a);
+  return {g, along, !outer.findings().empty()};
 }
 const std::vector<std::vector<double>>& shapes() {
   static const std::vector<std::vector<double>> all{{2, 1.25, 0.5}, {2, 1, 1}, {2, 1 + 1e-7, 1}};
   return all;
 }
 
-// ⟨W, exp A⟩ has the gradient W + (W A + A W)/2 + (W A² + A W A + A² W)/6 + …
+// ⟨W, exp A⟩ has the gradient W + (Aᴴ W + W Aᴴ)/2 + (Aᴴ² W + Aᴴ W Aᴴ + W Aᴴ²)/6 + …, which along B changes by
+// (Bᴴ W + W Bᴴ)/2 + ….
+struct Exponential {
+  Tensor slope, along;
+  Exponential(const Tensor& w, const Tensor& x, const Tensor& along_b) {
+    const Tensor a = adjoint(x), b = adjoint(along_b), ab = matmul(a, b) + matmul(b, a);
+    slope = w + (matmul(a, w) + matmul(w, a)) / 2 + (times(a, a, w) + times(a, w, a) + times(w, a, a)) / 6;
+    along = (matmul(b, w) + matmul(w, b)) / 2 + (matmul(ab, w) + times(a, w, b) + times(b, w, a) + matmul(w, ab)) / 6;
+  }
+};
+void expect_exponential(const Function& f, const Tensor& w, const Tensor& a, const Tensor& b, double scale) {
+  const Exponential exact(w, a, b);
+  EXPECT_LT(relative(slope(f, a), exact.slope), 5e-10) << scale;
+  EXPECT_LT(relative(slope(f, a, true), exact.slope), 5e-10) << scale;
+  if (scale < 1e-140) return;  // what is differentiated again has squares that underflow
+  const Bent twice = bent(f, a, b);
+  EXPECT_LT(relative(twice.slope, exact.slope), 5e-10) << scale;
+  const bool told = scale > 1e-7 && twice.told;
+  EXPECT_TRUE(told || relative(twice.along, exact.along) < 2e-6) << scale;
+}
+const std::vector<double> kScales{1e-6, 1e-8, 1e-10, 1e-12, 1e-14, 1e-17, 1e-30, 1e-100, 1e-160};
+
 TEST(SmallValues, OfTheExponentialThroughEighAreRightAtEveryScale) {
   Draw d(7);
   for (const DType dtype : {f64, c128})
     for (const std::vector<double>& s : shapes())
-      for (const double scale : {1e-6, 1e-8, 1e-10, 1e-12, 1e-14, 1e-17, 1e-30, 1e-100, 1e-160}) {
-        const Tensor a = scale * d.with_eigenvalues(s, dtype), w = hermitian(d.normal({3, 3}, dtype));
+      for (const double scale : kScales) {
+        const Tensor a = scale * d.with_eigenvalues(s, dtype), w = hermitian(d.normal({3, 3}, dtype)),
+                     b = hermitian(d.normal({3, 3}, dtype));
+        const auto of_factors = [&](const Tensor& values, const Tensor& v) {
+          return against(w, matmul(v * row(exp(values)), adjoint(v)));
+        };
         const Function f = [&](const Tensor& x) {
           const auto e = la::eigh(x);
+          return of_factors(e.eigenvalues, e.eigenvectors);
+        };
+        expect_exponential(f, w, a, b, scale);
+        expect_exponential([&](const Tensor& x) { return la::through_eigh(x, of_factors); }, w, a, b, scale);
+      }
+}
+TEST(SmallValues, OfTheExponentialThroughEigAreRightAtEveryScale) {
+  Draw d(12);
+  for (const DType dtype : {f64, c128})
+    for (const std::vector<double>& s : shapes())
+      for (const double scale : kScales) {
+        const Tensor p = d.normal({3, 3}, dtype) + 4 * eye(3), of_values = Tensor::from(s, {3});
+        const Tensor a = scale * matmul(p * of_values, la::inv(p)), w = d.normal({3, 3}, dtype),
+                     b = d.normal({3, 3}, dtype);
+        const Function f = [&](const Tensor& x) {
+          const auto e = la::eig(x);
+          const Tensor v = e.eigenvectors;
+          return against(w, matmul(v * row(exp(e.eigenvalues)), la::inv(v)));
+        };
+        expect_exponential(f, w, a, b, scale);
+      }
+}
+// V exp(Λ) Vᴴ = exp(B⁻¹ A) B⁻¹: ⟨W, ·⟩ has the gradient B⁻¹ W B⁻¹ + …
+TEST(SmallValues, OfTheExponentialThroughAPencilAreRightAtEveryScale) {
+  Draw d(13);
+  for (const DType dtype : {f64, c128})
+    for (const std::vector<double>& s : shapes())
+      for (const double scale : kScales) {
+        const Tensor root = d.normal({3, 3}, dtype) + 2 * eye(3), metric = matmul(root, adjoint(root));
+        const Tensor a = scale * hermitian(matmul(root * Tensor::from(s, {3}), adjoint(root)));
+        const Tensor w = hermitian(d.normal({3, 3}, dtype));
+        const Function f = [&](const Tensor& x) {
+          const auto e = la::eigh_generalized(x, metric);
           const Tensor v = e.eigenvectors;
           return against(w, matmul(v * row(exp(e.eigenvalues)), adjoint(v)));
         };
-        const Tensor wa = matmul(w, a), aw = matmul(a, w), exact = w + (wa + aw) / 2;
-        const Tensor next = (matmul(wa, a) + matmul(aw, a) + matmul(a, aw)) / 6;
-        EXPECT_LT(relative(slope(f, a), exact + next), 5e-10) << scale;
+        const Tensor y = la::inv(metric), ywy = times(y, w, y), ya = matmul(y, a), ay = matmul(a, y);
+        const Tensor next = (matmul(ywy, ay) + matmul(ya, ywy)) / 2;
+        const Tensor third = (times(ywy, ay, ay) + times(ya, ywy, ay) + times(ya, ya, ywy)) / 6;
+        EXPECT_LT(relative(slope(f, a), ywy + next + third), 5e-10) << scale;
+        EXPECT_LT(relative(slope(f, a, true), ywy + next + third), 5e-10) << scale;
       }
 }
 
@@ -54,8 +126,11 @@ TEST(SmallValues, OfEvenFunctionsThroughSvdAreRightAtEveryScale) {
           const auto t = la::svd(x);
           return against(w, matmul(adjoint(t.Vh) * row(1 / (1 + square(t.S))), t.Vh));
         };
-        EXPECT_LT(relative(slope(left, a) / scale, matmul(w, a) / scale), scale > 1e-7 ? 1e-4 : 5e-10) << scale;
-        EXPECT_LT(relative(slope(right, a) / scale, -2 * matmul(a, w) / scale), scale > 1e-7 ? 1e-4 : 5e-10) << scale;
+        // The next terms are of the order of A³.
+        for (const bool kept : {false, true}) {
+          EXPECT_LT(relative(slope(left, a, kept) / scale, matmul(w, a) / scale), 5e-10) << scale;
+          EXPECT_LT(relative(slope(right, a, kept) / scale, -2 * matmul(a, w) / scale), 5e-10) << scale;
+        }
       }
 }
 // ‖U Vᴴ − T‖² and its gradient vanish at T = U Vᴴ; the Hessian does not.
