@@ -181,6 +181,29 @@ TEST(CustomGradient, TakesTheCallersDerivative) {
   EXPECT_EQ(values(y), (std::vector<double>{4}));
   EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{100}));
 }
+// exp, whose pullback captures what the function computed: in second and third derivatives it varies with x.
+TEST(CustomGradient, WhatThePullbackCapturedOfTheFunctionIsDifferentiatedAgain) {
+  int runs = 0;
+  const TensorFunction f = [&runs](const Tensor& x) {
+    return custom_gradient(
+        [&runs](const Tensor& t) {
+          ++runs;
+          const Tensor y = exp(t);
+          return VjpResult{y, [y](const Tensor& u) { return u * y; }};
+        },
+        x);
+  };
+  const Tensor x{0.5, 1.0};
+  const TensorFunction slope = [&](const Tensor& t) {
+    return gradient([&](const Tensor& at) { return sum(f(at)); }, t);
+  };
+  (void)slope(x);
+  EXPECT_EQ(runs, 1);  // nobody differentiates the rule
+  EXPECT_EQ(values(linalg::diagonal(jacobian(slope, x))), values(exp(x)));
+  const std::vector<double> third = values(jacobian([&](const Tensor&t) { return jacobian(slope, t); }, x)),
+                            e = values(exp(x));
+  EXPECT_EQ(third, (std::vector<double>{e[0], 0, 0, 0, 0, 0, 0, e[1]}));
+}
 // The product of two, whose rule gives `found(a, b, u)`.
 std::vector<Tensor> product_gradient(
     const std::function<std::vector<Tensor>(const Tensor& a, const Tensor& b, const Tensor& u)>& found, bool op) {
