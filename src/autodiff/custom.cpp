@@ -94,6 +94,7 @@ void run_forward(Call& c) {
     keepsake->outside = context().listeners;
     const Unseen unseen;
     const autodiff::ListenInside listen(keepsake->readings);
+    const autodiff::OutsideOf outside(c);
     out = b.forward(*keepsake, in);
     keepsake->outside = nullptr;
     if (keepsake->leaves) c.beside().keeps_after = true;

@@ -272,7 +272,7 @@ std::optional<Reverse::Obstacle> Reverse::first_obstacle(std::int32_t source, bo
   through[static_cast<std::size_t>(source)] = open;
   for (std::size_t k = 0; k < end_; ++k) {
     const Step& s = steps[k];
-    if (stops_gradients(*s.op)) continue;  // what it gives is meant as a constant
+    if (stops_gradients(*s.op) || (s.in_rule && request_.zero_unconnected)) continue;
     std::int32_t way = unreached;
     for (const std::int32_t i : s.in_slots())
       if (i >= 0) way = std::max(way, through[static_cast<std::size_t>(i)]);
@@ -319,7 +319,7 @@ std::vector<Tensor> Reverse::run() {
                        sources_.begin() + static_cast<std::ptrdiff_t>(i);
     if (cotangents_[slot].defined() && !made_[slot] && first) finished(sources_[i], true);
     Tensor g = cotangents_[slot];
-    if (!g.defined() && !request_.zero_unconnected) explain_blocked(sources_[i]);
+    if (!g.defined() && (request_.refuse_blocked || !request_.zero_unconnected)) explain_blocked(sources_[i]);
     if (!g.defined() && request_.zero_unconnected)
       g = zeros_for({request_.sources[i].shape(), request_.sources[i].dtype()});
     all.push_back(std::move(g));

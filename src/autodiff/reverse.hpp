@@ -34,7 +34,8 @@ class Reverse {
     std::size_t step;
     DType dtype;
   };
-  // The first one on the way from the source to a target, of an op that has no rule, or of any that is no float.
+  // The first one on the way from the source to a target, of an op that has no rule, or of any that is no float. Ways
+  // through a derivative do not count where zeros are asked for: a slope may be constant.
   std::optional<Obstacle> first_obstacle(std::int32_t source, bool without_rule);
   void explain_blocked(std::int32_t source);
 

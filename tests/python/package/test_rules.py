@@ -187,3 +187,29 @@ def test_a_pullback_of_a_function_that_is_another_one_when_it_runs_again_has_no_
     f = wp.custom_gradient(drifting)
     with pytest.raises(wp.GradientError, match="run again"):
         wp.hessian(lambda t: wp.sum(f(t)), X)
+
+
+def test_a_function_that_computes_with_numpy_has_no_derivative_of_zero():
+    def f(x):
+        return wp.sum(wp.asarray(by_numpy(x)) * x)
+    for differentiate in (wp.gradient, wp.jacobian, wp.hessian, lambda f, x: wp.jvp(f, x, x), lambda f, x: wp.vjp(f, x)[1](wp.asarray(1.0)),
+                          lambda f, x: wp.linearize(f, x)(x), lambda f, x: wp.hvp(f, x, x)):
+        with pytest.raises(wp.GradientError, match="a part of the function .*outside of wellposed"):
+            differentiate(f, X)
+
+    def logs(x, seen=[]):
+        y = x * x
+        seen.append(np.asarray(y))
+        return wp.sum(y)
+    assert wp.gradient(logs, X).tolist() == [2.0, 4.0]
+    assert wp.gradient(lambda x: wp.sum(x * np.ones(2)), X).tolist() == [1.0, 1.0]
+
+
+def test_an_op_with_a_rule_may_compute_with_numpy_inside_of_a_rule_that_looked_at_its_inputs():
+    inner = wp.custom_op("inner", lambda x: wp.asarray(by_numpy(x)), vjp=lambda x, y, g: [g[0] * y[0]])
+
+    def looks(x, y, g):
+        assert np.all(np.asarray(x[0]) > 0)
+        return [g[0] * inner(x[0])]
+    f = exp_op(looks)
+    np.testing.assert_allclose(np.asarray(wp.hessian(lambda t: wp.sum(f(t)), X)), np.diag(by_numpy(X)), rtol=1e-15)
