@@ -77,6 +77,21 @@ void bind_tape(nb::module_& m) {
       .def_prop_ro("bytes", [](Tape& t) { return t->bytes(); });
 }
 
+// f, but what an op refused inside of it is the library's own error again: jvp may know another way.
+TensorsFunction own_errors(const TensorsFunction& f) {
+  return [&f](const List& at) {
+    try {
+      return f(at);
+    } catch (nb::python_error& e) {
+      const nb::gil_scoped_acquire locked;
+      if (e.value().is_valid() && nb::hasattr(e.value(), "_error"))
+        std::rethrow_exception(
+            *static_cast<std::exception_ptr*>(nb::cast<nb::capsule>(e.value().attr("_error")).data()));
+      throw;
+    }
+  };
+}
+
 void bind_gradcheck(nb::module_& m) {
   using E = GradcheckEntry;
   using R = GradcheckReport;
@@ -85,7 +100,8 @@ void bind_gradcheck(nb::module_& m) {
       .def_ro("computed", &E::computed)
       .def_ro("expected", &E::expected)
       .def_ro("uncertainty", &E::uncertainty)
-      .def_ro("reverse", &E::reverse);
+      .def_ro("reverse", &E::reverse)
+      .def_ro("one_sided", &E::one_sided);
   nb::class_<R>(m, "GradcheckReport")
       .def_ro("wrong", &R::wrong)
       .def_ro("entries", &R::entries)
@@ -93,28 +109,17 @@ void bind_gradcheck(nb::module_& m) {
       .def_ro("unjudged", &R::unjudged)
       .def_ro("kinks", &R::kinks)
       .def_ro("worst", &R::worst)
+      .def_ro("findings", &R::findings)
       .def("__bool__", [](const R& r) { return static_cast<bool>(r); })
       .def("__repr__", &R::to_string);
   m.def("gradcheck", [](const TensorsFunction& f, const List& x, int order, double rtol, double atol) {
-    return unlocked([&](auto) { return gradcheck(f, x, order, {rtol, atol}); });
+    return unlocked([&](auto) { return gradcheck(own_errors(f), x, order, {rtol, atol}); });
   });
 }
 
 void bind_functions(nb::module_& m) {
   m.def("jvp", [](const TensorsFunction& f, const List& x, const List& v) {
-    // What an op refused inside of f is the library's own error again: jvp may know another way.
-    const TensorsFunction own = [&f](const List& at) {
-      try {
-        return f(at);
-      } catch (nb::python_error& e) {
-        const nb::gil_scoped_acquire locked;
-        if (e.value().is_valid() && nb::hasattr(e.value(), "_error"))
-          std::rethrow_exception(
-              *static_cast<std::exception_ptr*>(nb::cast<nb::capsule>(e.value().attr("_error")).data()));
-        throw;
-      }
-    };
-    auto r = unlocked([&](auto w) { return jvp(own, x, v, w); });
+    auto r = unlocked([&](auto w) { return jvp(own_errors(f), x, v, w); });
     return std::pair(r.values, r.tangents);
   });
   m.def("vjp", [](const TensorsFunction& f, const List& x) {

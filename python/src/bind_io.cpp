@@ -1,4 +1,5 @@
 // Files, and what Python alone needs: asarray, generators, properties of dtypes.
+#include "autodiff/outside.hpp"
 #include "bind.hpp"
 #include "ops/dispatch.hpp"
 #include "wellposed/io.hpp"
@@ -31,8 +32,9 @@ PyObject* asarray(nb::object o, nb::object dtype, nb::object copy) {
 PyObject* take_dlpack(nb::object o, nb::object device, nb::object copy) {
   if (!device.is_none() && !(PyUnicode_Check(device.ptr()) && text_of(device.ptr()) == "cpu"))
     value_error("from_dlpack: the only device is 'cpu'.");
-  Tensor t = is_tensor(o.ptr()) ? tensor_of(o.ptr()) : from_dlpack(o.ptr(), "from_dlpack: x");
-  return wrap(copy.ptr() == Py_True ? copied(t) : t);
+  if (is_tensor(o.ptr())) return wrap(copy.ptr() == Py_True ? copied(tensor_of(o.ptr())) : tensor_of(o.ptr()));
+  const Tensor t = from_dlpack(o.ptr(), "from_dlpack: x");
+  return wrap(autodiff::taken_back(copy.ptr() == Py_True ? copied(t) : t));
 }
 
 nb::tuple bytes_of(const Tensor& t) {  // dtype, shape, the elements in row-major order

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "autodiff/outside.hpp"
 #include "python.hpp"
 #include "tensor/note.hpp"
 
@@ -107,6 +108,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
           escape(t, "data", Counts::made, here().place());
           tell_findings();
         }
+        autodiff::given_away(t);
         const std::size_t n = t.shape().size();
         auto* const lists = new Py_ssize_t[2 * n + 1];
         for (std::size_t k = 0; k < n; ++k) {

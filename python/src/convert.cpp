@@ -1,5 +1,6 @@
 // Python's numbers and nested lists as tensors.
 #include "kernels/convert.hpp"
+#include "autodiff/outside.hpp"
 #include "kernels/copy.hpp"
 #include "python.hpp"
 #include "tensor/note.hpp"
@@ -212,10 +213,12 @@ Tensor from_list(PyObject* o, std::string_view what) {
 
 Tensor tensor_from(PyObject* o, std::string_view what) {
   if (is_tensor(o)) return tensor_of(o);
-  if (is_number(o)) return Tensor(scalar_of(o, what));
-  if (PyList_Check(o) || PyTuple_Check(o)) return from_list(o, what);
+  const bool plain = PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o);
+  if (plain) return Tensor(scalar_of(o, what));  // a constant; numbers of NumPy may be results of its functions
+  if (is_number(o)) return autodiff::taken_back(Tensor(scalar_of(o, what)));
+  if (PyList_Check(o) || PyTuple_Check(o)) return autodiff::taken_back(from_list(o, what));
   if (PyRange_Check(o)) return from_list(Ref::checked(PySequence_List(o)).get(), what);
-  return from_array(o, what);
+  return autodiff::taken_back(from_array(o, what));
 }
 
 Tensor as_tensor(PyObject* o, std::string_view what) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "autodiff/lent.hpp"
+#include "autodiff/outside.hpp"
 #include "dlpack.hpp"
 #include "python.hpp"
 #include "tensor/note.hpp"
@@ -209,6 +210,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
       escape(t, "data", Counts::made, here().place());
       tell_findings();
     }
+    autodiff::given_away(t);
     // A consumer that knows no read-only flag might write: it gets its own memory, unless it insists. JAX, whose
     // arrays are values too, names no version, but is the only one that names a stream on the CPU.
     const bool own = copy == Py_True || (copy != Py_False && !versioned && !streamed);

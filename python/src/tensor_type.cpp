@@ -1,6 +1,7 @@
 // The type wellposed.Tensor.
 #include <vector>
 
+#include "autodiff/outside.hpp"
 #include "kernels/convert.hpp"
 #include "ops/dispatch.hpp"
 #include "python.hpp"
@@ -82,6 +83,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&] {
     const Tensor& t = tensor_of(self);
     escape(t, "tolist", Counts::made, here().place());
+    autodiff::given_away(t);
     tell_findings();
     std::int64_t element = 0;
     return nested(t, 0, element);

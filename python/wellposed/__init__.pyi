@@ -354,6 +354,7 @@ class GradcheckEntry:
     expected: float
     uncertainty: float
     reverse: builtins.bool
+    one_sided: tuple[float, float] | None
 
 class GradcheckReport:
     wrong: list[GradcheckEntry]
@@ -362,6 +363,7 @@ class GradcheckReport:
     unjudged: int
     kinks: int
     worst: float
+    findings: list[Finding]
     def __bool__(self) -> builtins.bool: ...
 
 def gradcheck(f: Callable[..., Any], x: Any, order: int = 1, *, rtol: float = 1e-6, atol: float = 1e-9) -> GradcheckReport: ...

@@ -1,10 +1,12 @@
 // Functions of the caller's as ops: custom_op, custom_gradient, checkpoint, implicit_root.
 #include <algorithm>
-#include <unordered_set>
+#include <optional>
 
+#include "autodiff/captures.hpp"
 #include "autodiff/collective.hpp"
 #include "autodiff/forward.hpp"
 #include "autodiff/lent.hpp"
+#include "autodiff/outside.hpp"
 #include "autodiff/support.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
@@ -52,7 +54,8 @@ struct Behaviour {
   std::function<Many(Keepsake&, const Many&)> forward;
   std::function<Many(const Backward&)> vjp;
   std::function<Many(const Forward&)> jvp;
-  bool whole = false;  // an op to its caller: what is made inside, it made
+  bool whole = false;    // an op to its caller: what is made inside, it made
+  bool as_tape = false;  // its rule runs the function on a tape, which sees no more of it than any tape
 };
 
 const Behaviour& behaviour(Attrs attrs) {
@@ -91,6 +94,7 @@ void run_forward(Call& c) {
     keepsake->outside = context().listeners;
     const Unseen unseen;
     const autodiff::ListenInside listen(keepsake->readings);
+    const autodiff::OutsideOf outside(c);
     out = b.forward(*keepsake, in);
     keepsake->outside = nullptr;
     if (keepsake->leaves) c.beside().keeps_after = true;
@@ -119,7 +123,10 @@ std::shared_ptr<Behaviour> made(std::string_view name) {
   b->op.vjp = [](const Backward& r) {
     autodiff::Rereading again(static_cast<const Keepsake*>(r.keepsake)->readings, r.op.name);
     const autodiff::ListenInside listen(again);
-    return to_tensors(complete(behaviour(r.attrs).vjp(r), r.in.size(), r.op.name, "input"));
+    const Behaviour& made = behaviour(r.attrs);
+    std::optional<autodiff::OutsideOf> outside;
+    if (!made.as_tape) outside.emplace(r);
+    return to_tensors(complete(made.vjp(r), r.in.size(), r.op.name, "input"));
   };
   return b;
 }
@@ -189,57 +196,15 @@ Many by_tape(const TensorsFunction& f, const Many& x, const Many& seeds, const P
   return autodiff::in_places_of(own, g);
 }
 
-// Sees whether a function uses a tensor that somebody differentiates and that is not among its arguments, and whether
-// it gives away results of a decomposition, or elements of them.
-class Captures : public Follower {
- public:
-  Captures(const Many& x, const Listener* listeners) {
-    for (const Tensor& t : x) {
-      own_.insert(t.node());
-      if (t.defined() && t.node()->id) own_ids_.insert(t.node()->id);
-    }
-    for (const Listener* l = listeners; l; l = l->outer)
-      if (const auto* const f = dynamic_cast<const Follower*>(l->observer)) followers_.push_back(f);
-  }
-  // Also for functions inside of this one.
-  bool goes_back() const noexcept override { return false; }
-  bool follows(const Tensor& t) const noexcept override {
-    return !own_.contains(t.node()) && !own_ids_.contains(t.node()->id) &&
-           std::any_of(followers_.begin(), followers_.end(), [&](const Follower* f) { return f->follows(t); });
-  }
-  bool leaves(const Many& results) const {
-    return std::any_of(results.begin(), results.end(), [&](const Tensor& y) { return parts_.contains(y.node()); });
-  }
-  bool collective() const noexcept { return collective_; }
-  void after(Call& c) override {
-    collective_ = collective_ || c.op.collective;
-    bool parts = c.aside && c.aside->keeps_after;
-    for (std::size_t i = 0; i < c.in.size(); ++i)
-      parts = parts || (c.op.notes == Notes::moves && c.in[i].defined() && parts_.contains(c.in[i].node()));
-    for (const Tensor& y : c.out)
-      if (parts) {
-        parts_.insert(y.node());
-        kept_.push_back(y);
-      }
-    // A constant, a mask or an index has no gradient to lose.
-    if (c.op.flow == flow_nothing || autodiff::stops_gradients(c.op) ||
-        std::none_of(c.out.begin(), c.out.end(), [](const Tensor& y) { return is_floating(y.dtype()); }))
-      return;
-    for (std::size_t i = 0; i < c.in.size(); ++i)
-      if (c.in[i].defined() && follows(c.in[i]))
-        refuse<ArgumentError>("WP-GRD-010",
-                              say("the function uses a watched tensor ", c.in[i].dtype(), " ", c.in[i].shape(),
-                                  " that is not among its arguments: its gradient would be lost."),
-                              "Hand it over as an argument; stop_gradient of it where it is meant as a constant.");
-  }
-
- private:
-  std::unordered_set<const detail::Node*> own_, parts_;
-  std::unordered_set<std::uint64_t> own_ids_;  // copies of lent memory are the same variable
-  bool collective_ = false;
-  Many kept_;  // so that no node of parts_ is another tensor's later
-  std::vector<const Follower*> followers_;
-};
+// By the rule that f gave. Who differentiates it must see what it captured of f's work: then f runs once more, seen.
+Many by_rule(const std::function<VjpResults(const Many&)>& f, const Backward& r) {
+  if (std::none_of(r.in.begin(), r.in.end(), [](const Tensor& x) { return x.defined() && followed(x); }))
+    return static_cast<const Keepsake*>(r.keepsake)->pullback(all_cotangents(r));
+  const VjpResults again = f(to_many(r.in));
+  const auto* const way = dynamic_cast<const autodiff::OnWay*>(&r);
+  if (!way || way->rests.empty()) refuse_other_results(again.values, sums_of(to_many(r.out)));
+  return again.pullback(all_cotangents(r));
+}
 
 bool differentiated(const Keepsake& k) noexcept {
   for (const Listener* l = k.outside; l; l = l->outer)
@@ -250,7 +215,7 @@ bool differentiated(const Keepsake& k) noexcept {
 // f of what is its own, which uses nothing else that is differentiated.
 Many closed(Keepsake& k, const Many& own, const TensorsFunction& f) {
   if (!differentiated(k)) return f(own);
-  Captures captures(own, k.outside);
+  autodiff::Captures captures(own, k.outside);
   const Listen listen(captures);
   Many y = f(own);
   k.collective = captures.collective();
@@ -291,7 +256,10 @@ TensorsFunction custom_op(CustomOp op, std::source_location where) {
     b->jvp = [f = op.jvp](const Forward& r) {
       return complete(f(to_many(r.in), to_many(r.out), to_many(r.tangents)), r.out.size(), r.op.name, "result");
     };
-    b->op.jvp = [](const Forward& r) { return to_tensors(behaviour(r.attrs).jvp(r)); };
+    b->op.jvp = [](const Forward& r) {
+      const autodiff::OutsideOf outside(r);
+      return to_tensors(behaviour(r.attrs).jvp(r));
+    };
   }
   if (op.elementwise) b->op.flow = flow_elementwise;
   const Place place(where);
@@ -307,7 +275,7 @@ Many custom_gradient(const std::function<VjpResults(const Many&)>& f, const Many
       return p.values;
     });
   };
-  b->vjp = [](const Backward& r) { return static_cast<const Keepsake*>(r.keepsake)->pullback(all_cotangents(r)); };
+  b->vjp = [f](const Backward& r) { return by_rule(f, r); };
   return run(b, x, where);
 }
 Tensor custom_gradient(const std::function<VjpResult(const Tensor&)>& f, const Tensor& x,
@@ -322,10 +290,11 @@ Tensor custom_gradient(const std::function<VjpResult(const Tensor&)>& f, const T
 
 Many checkpoint(const TensorsFunction& f, const Many& x, std::source_location where) {
   const auto b = made("checkpoint");
+  b->as_tape = true;
   b->op.saves_outputs = 0;
   b->forward = [f](Keepsake& k, const Many& in) {
     const Many own = autodiff::aliases(in);  // an argument that f captured too is not its argument
-    Captures captures(own, k.outside);
+    autodiff::Captures captures(own, k.outside);
     const Listen listen(captures);
     Many y = f(own);
     k.leaves = captures.leaves(y);

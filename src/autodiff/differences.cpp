@@ -10,7 +10,8 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, c
                      int side) {
   constexpr std::size_t kRows = 8;
   const std::size_t n = at.size();
-  Estimate best{Values(n, 0), Values(n, HUGE_VAL), Values(n, HUGE_VAL), Values(n, 0), std::vector<char>(n, 1)};
+  Estimate best{Values(n, 0), Values(n, HUGE_VAL),     Values(n, HUGE_VAL),
+                Values(n, 0), std::vector<char>(n, 1), Values(n, 0)};
   std::vector<Values> above;
   Values jumps(n, 0);
   for (std::size_t k = 0; k < kRows; ++k, h /= 2) {
@@ -24,6 +25,7 @@ Estimate differences(const std::function<Values(double)>& f, const Values& at, c
     // |f(h) + f(−h) − 2 f(0)| that does not shrink with h is a jump: differences then say nothing.
     for (std::size_t i = 0; i < n && side == 0; ++i) {
       const double jump = std::fabs(right[i] - at[i] + (left[i] - at[i]));
+      best.bend[i] = jump / h;
       if (k == 0) jumps[i] = jump;
       if (k + 1 == kRows && jump > 0.5 * jumps[i] && jump > 1e-6 * (std::fabs(right[i]) + std::fabs(at[i])))
         jumps[i] = HUGE_VAL;

@@ -2,6 +2,7 @@
 
 #include "autodiff/forward.hpp"
 #include "autodiff/jacobians.hpp"
+#include "autodiff/outside.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
 #include "tensor/note.hpp"
@@ -24,9 +25,10 @@ struct Recorded {
   std::shared_ptr<Tape> tape;
   std::vector<Tensor> x, values;
 
-  Recorded(const TensorsFunction& f, const std::vector<Tensor>& at, bool persistent)
+  Recorded(const TensorsFunction& f, const std::vector<Tensor>& at, bool persistent, const Place& place)
       : tape(std::make_shared<Tape>(persistent)), x(autodiff::aliases(at)) {
     for (const Tensor& t : x) tape->watch(t);
+    const autodiff::OutsideOf outside(place);
     tape->start();
     values = f(x);
     tape->stop();
@@ -38,6 +40,12 @@ struct Recorded {
             .zero_unconnected = true,
             .place = place,
             .function = function};
+  }
+  // For who asks for one gradient: it is no zero where only an index or an integer leads from x to the value.
+  Request of_all(const Place& place, std::string_view function) const {
+    Request r = request({}, place, function);
+    r.refuse_blocked = true;
+    return r;
   }
   // Cotangents of x, of the values' (undefined: zero).
   std::vector<Tensor> pulled_back(const std::vector<Tensor>& u, const Place& place) const {
@@ -68,7 +76,7 @@ struct TwoWaysBack {
 
   TwoWaysBack(const TensorsFunction& f, const std::vector<Tensor>& at, const Place& place,
               std::string_view function) {
-    const Recorded r(f, at, false);
+    const Recorded r(f, at, false, place);
     values = r.values;
     x = r.x;
     std::vector<Tensor> seeds(values.size());
@@ -145,6 +153,7 @@ JvpResults jvp(const TensorsFunction& f, const std::vector<Tensor>& x, const std
   // choice matters.
   bool chose = true;
   try {
+    const autodiff::OutsideOf outside{Place(where)};
     autodiff::Pushed p = autodiff::pushed(f, x, v);
     out = {std::move(p.values), std::move(p.tangents)};
     // Forward, a zero that a choice made looks like any other (sqrt(max(x, 0)) where x < 0).
@@ -164,8 +173,8 @@ JvpResult jvp(const TensorFunction& f, const Tensor& x, const Tensor& v, std::so
 }
 
 VjpResults vjp(const TensorsFunction& f, const std::vector<Tensor>& x, std::source_location where) {
-  const auto r = std::make_shared<Recorded>(f, x, true);
   const Place place(where);
+  const auto r = std::make_shared<Recorded>(f, x, true, place);
   return {r->values, [r, place](const std::vector<Tensor>& u) { return r->pulled_back(u, place); }};
 }
 VjpResult vjp(const TensorFunction& f, const Tensor& x, std::source_location where) {
@@ -184,20 +193,20 @@ Linearized linearize(const TensorFunction& f, const Tensor& x, std::source_locat
 }
 
 Tensor gradient(const TensorFunction& f, const Tensor& x, std::source_location where) {
-  const Recorded r(many(f), {x}, false);
-  return r.tape->gradient(r.request({}, where, "gradient"))[0];
+  const Recorded r(many(f), {x}, false, where);
+  return r.tape->gradient(r.of_all(where, "gradient"))[0];
 }
 Tensor jacobian(const TensorFunction& f, const Tensor& x, std::source_location where) {
-  const Recorded r(many(f), {x}, false);
-  return autodiff::jacobian(*r.tape, r.request({}, where, "jacobian"));
+  const Recorded r(many(f), {x}, false, where);
+  return autodiff::jacobian(*r.tape, r.of_all(where, "jacobian"));
 }
 Tensor hessian(const TensorFunction& f, const Tensor& x, std::source_location where) {
-  const Recorded r(many(f), {x}, false);
-  return autodiff::hessian(*r.tape, r.request({}, where, "hessian"));
+  const Recorded r(many(f), {x}, false, where);
+  return autodiff::hessian(*r.tape, r.of_all(where, "hessian"));
 }
 Tensor hvp(const TensorFunction& f, const Tensor& x, const Tensor& v, std::source_location where) {
   const TensorFunction g = [&](const Tensor& at) { return gradient(f, at, where); };
-  const Recorded r(many(g), {x}, false);
+  const Recorded r(many(g), {x}, false, where);
   return r.tape->gradient(r.request({&v, 1}, where, "hvp"))[0];
 }
 
@@ -217,11 +226,11 @@ std::vector<Tensor> per_sample_gradients(
     std::vector<Tensor> sample;
     for (const Tensor& d : data) sample.push_back(d[{k}]);
     const Recorded r([&](const std::vector<Tensor>& p) { return std::vector<Tensor>{f(p, sample)}; }, parameters,
-                     false);
+                     false, where);
     if (r.values[0].size() != 1)
       raise<ShapeError>("WP-SHP-001", "per_sample_gradients",
                         say("the loss of a sample must be a scalar; got ", r.values[0].shape(), "."));
-    const std::vector<Tensor> g = r.tape->gradient(r.request({}, where, "per_sample_gradients"));
+    const std::vector<Tensor> g = r.tape->gradient(r.of_all(where, "per_sample_gradients"));
     for (std::size_t i = 0; i < g.size(); ++i) all[i].push_back(g[i]);
   }
   std::vector<Tensor> stacked;

@@ -4,100 +4,22 @@
 #include <cmath>
 #include <ostream>
 
-#include "autodiff/differences.hpp"
+#include "autodiff/coordinates.hpp"
 #include "autodiff/forward.hpp"
 #include "autodiff/tape.hpp"
 #include "base/text.hpp"
-#include "tensor/note.hpp"
-#include "wellposed/creation.hpp"
-#include "wellposed/ops.hpp"
+#include "wellposed/autodiff.hpp"
 
 namespace wp {
 namespace {
 
+using autodiff::Coordinates;
 using autodiff::differences;
 using autodiff::Estimate;
 using autodiff::Function;
 using autodiff::in_places_of;
 using autodiff::Values;
 using autodiff::watch_floating;
-
-// Real coordinates of floating-point tensors: element by element, of complex numbers both parts.
-class Coordinates {
- public:
-  Coordinates(const std::vector<Tensor>& all, std::string letter) : like_(all), letter_(std::move(letter)) {
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      first_.push_back(size_);
-      if (!all[k].defined() || !is_floating(all[k].dtype())) continue;
-      const std::size_t parts = is_complex(all[k].dtype()) ? 2 : 1;
-      for (std::size_t e = 0; e < parts * static_cast<std::size_t>(all[k].size()); ++e) owner_.push_back(k);
-      size_ = owner_.size();
-    }
-  }
-  std::size_t size() const noexcept { return size_; }
-  Values of(const std::vector<Tensor>& all) const {
-    Values v;
-    v.reserve(size_);
-    for (std::size_t k = 0; k < like_.size(); ++k) {
-      const Tensor& t = all[k];
-      if (!like_[k].defined() || !is_floating(like_[k].dtype())) continue;
-      for (std::int64_t e = 0; e < like_[k].size(); ++e) {
-        const complex128 z = t.defined() ? value_at(t, e) : complex128(0);
-        v.push_back(z.real());
-        if (is_complex(like_[k].dtype())) v.push_back(z.imag());
-      }
-    }
-    return v;
-  }
-  // `base` with coordinate c changed by h.
-  std::vector<Tensor> moved(const std::vector<Tensor>& base, std::size_t c, double h) const {
-    std::vector<Tensor> all = base;
-    all[owner_[c]] = add(base[owner_[c]], multiply(unit(c), h));
-    return all;
-  }
-  // 1 (or i) at coordinate c of its tensor.
-  Tensor unit(std::size_t c) const {
-    const Tensor& t = like_[owner_[c]];
-    const bool wide = is_complex(t.dtype());
-    const std::size_t place = c - first_[owner_[c]];
-    const auto e = static_cast<std::int64_t>(wide ? place / 2 : place);
-    const Tensor one = reshape(equal(arange(t.size()), e), t.shape());
-    return wide && place % 2 ? multiply(astype(one, t.dtype()), complex128(0, 1)) : astype(one, t.dtype());
-  }
-  std::size_t owner(std::size_t c) const { return owner_[c]; }
-  // Of each coordinate's number: what its rounding errors are relative to, in f64.
-  Values magnitudes(const Values& v) const {
-    Values all(v.size());
-    for (std::size_t c = 0; c < v.size(); ++c) {
-      const bool wide = is_complex(like_[owner_[c]].dtype());
-      const std::size_t other = (c - first_[owner_[c]]) % 2 ? c - 1 : c + 1;
-      const DType d = real_of(like_[owner_[c]].dtype());
-      all[c] = (wide ? std::hypot(v[c], v[other]) : std::fabs(v[c])) * (finfo(d).eps / finfo(f64).eps);
-    }
-    return all;
-  }
-  // The largest |element| of the tensor that coordinate c belongs to; 1 if that is 0.
-  double largest(const std::vector<Tensor>& all, std::size_t c) const {
-    double most = 0;
-    for (std::int64_t e = 0; e < all[owner_[c]].size(); ++e)
-      if (const double v = std::abs(value_at(all[owner_[c]], e)); std::isfinite(v)) most = std::max(most, v);
-    return most > 0 ? most : 1;
-  }
-  std::string name(std::size_t c) const {
-    const Tensor& t = like_[owner_[c]];
-    const bool wide = is_complex(t.dtype());
-    const std::size_t place = c - first_[owner_[c]];
-    std::string text = letter_ + (like_.size() > 1 ? say(owner_[c] + 1) : std::string());
-    if (t.ndim()) text += say(unravel(static_cast<std::int64_t>(wide ? place / 2 : place), t.shape()));
-    return wide ? say(place % 2 ? "Im " : "Re ", text) : text;
-  }
-
- private:
-  std::vector<Tensor> like_;
-  std::string letter_;
-  std::vector<std::size_t> owner_, first_;
-  std::size_t size_ = 0;
-};
 
 constexpr double kFinest = 4096 * 128;  // the smallest step is that part of |x|
 
@@ -118,13 +40,16 @@ class Check {
         options_(options) {}
 
   GradcheckReport run() {
-    const std::vector<Values> reverse = rows(), forward = columns();
+    const std::vector<Values> reverse = rows();
+    for (const Finding& f : report_.findings) kinked_ = kinked_ || f.code == "WP-GRD-009";
+    const std::vector<Values> forward = columns();
     Values scale(out_.size(), 0);  // of the derivatives of one result
     for (std::size_t o = 0; o < scale.size(); ++o)
       for (const double v : reverse[o])
         if (std::isfinite(v)) scale[o] = std::max(scale[o], std::fabs(v));
     for (std::size_t c = 0; c < in_.size(); ++c) {
       const Estimate e = estimate(c);
+      sides_.reset();
       for (std::size_t o = 0; o < out_.size(); ++o) {
         if (!std::isfinite(at_[o])) {
           report_.entries += 2;
@@ -133,7 +58,9 @@ class Check {
         }
         judge(o, c, reverse[o][c], e, scale[o], true);
         // 0 · ∞: forward mode knows of no zero why it is one.
-        if (std::isnan(forward[c][o]) && !all_finite(reverse[o]))
+        if (forward[c].empty())
+          ++report_.kinks, ++report_.entries;
+        else if (std::isnan(forward[c][o]) && !all_finite(reverse[o]))
           skip(report_.beyond), ++report_.entries;
         else
           judge(o, c, forward[c][o], e, scale[o], false);
@@ -154,7 +81,7 @@ class Check {
     open_ += n;
   }
   // ∂y_o/∂x by one way back per result.
-  std::vector<Values> rows() const {
+  std::vector<Values> rows() {
     autodiff::Tape tape(true);
     const std::vector<Tensor> own = autodiff::aliases(x_);
     const std::vector<Tensor> sources = watch_floating(tape, own);
@@ -181,18 +108,31 @@ class Check {
                                                        .function = "gradcheck"});
       all.push_back(in_.of(in_places_of(own, found)));
     }
+    report_.findings = tape.findings();
     return all;
   }
-  // ∂y/∂x_c by forward mode.
+  // ∂y/∂x_c by forward mode; empty: it found a kink, as the way back did.
   std::vector<Values> columns() const {
     std::vector<Values> all;
     const checks off(CheckLevel::off);
     for (std::size_t c = 0; c < in_.size(); ++c) {
       std::vector<Tensor> v(x_.size());
       v[in_.owner(c)] = in_.unit(c);
-      all.push_back(out_.of(autodiff::pushed(f_, x_, v).tangents));
+      all.push_back(column(v));
     }
     return all;
+  }
+  Values column(const std::vector<Tensor>& v) const {
+    try {
+      return out_.of(autodiff::pushed(f_, x_, v).tangents);
+    } catch (const GradientError&) {  // jvp knows another way, or why there is none
+    }
+    try {
+      return out_.of(jvp(f_, x_, v).tangents);
+    } catch (const GradientError& e) {
+      if (!kinked_ || e.finding().code != "WP-GRD-011") throw;
+      return {};
+    }
   }
   Values value_of(std::size_t c, double h) const {
     const checks off(CheckLevel::off);
@@ -208,7 +148,7 @@ class Check {
   Estimate estimate(std::size_t c, int side = 0) const {
     const double size = std::fabs(in_.of(x_)[c]);
     const std::size_t n = out_.size();
-    Estimate best{Values(n, 0), Values(n, HUGE_VAL), {}, Values(n, 0), std::vector<char>(n, 1)};
+    Estimate best{Values(n, 0), Values(n, HUGE_VAL), {}, Values(n, 0), std::vector<char>(n, 1), Values(n, 0)};
     if (!std::isfinite(size)) return best;
     std::vector<double> units{size > 0 ? size : 1};  // of zeros also by the size of what stands beside them
     if (const double beside = in_.largest(x_, c); size == 0 && beside < 1) units.push_back(beside);
@@ -227,6 +167,7 @@ class Check {
         best.error[i] = finest.error[i];
       }
     }
+    best.bend = std::move(finest.bend);
     // Steps and corners look smooth from afar: the finest differences must agree as well as rounding lets them.
     for (std::size_t i = 0; i < n; ++i)
       if (const double apart = std::fabs(finest.value[i] - best.value[i]);
@@ -256,22 +197,41 @@ class Check {
         return;
       }
       ++judged_;
-      report_.worst = std::max(report_.worst, scale > 0 ? off / scale : 0);
+      if ((kinked_ || e.bend[o] > 10 * tolerance) && sides(c, o).differ(10 * tolerance))
+        ++report_.kinks;
+      else if (off > 0)
+        report_.worst = std::max(report_.worst, options_.rtol * off / (options_.atol + options_.rtol * scale));
       return;
     }
     if (!(e.error[o] <= tolerance)) {
       skip(report_.unsettled);
       return;
     }
-    const double right = estimate(c, 1).value[o], left = estimate(c, -1).value[o];
-    if (std::fabs(right - left) > 10 * tolerance && computed >= std::min(left, right) - tolerance &&
-        computed <= std::max(left, right) + tolerance) {
+    const Sides s = sides(c, o);
+    const bool kink = s.differ(10 * tolerance);
+    if (kink && computed >= std::min(s.left, s.right) - tolerance &&
+        computed <= std::max(s.left, s.right) + tolerance) {
       ++report_.kinks;
       ++judged_;
       return;
     }
+    if (kinked_) {  // beside it quotients need not be of one branch, as those of eigenvalues that change places
+      skip(report_.kinks);
+      return;
+    }
     ++report_.wrong_count;
     report_.wrong.push_back({say("∂", out_.name(o), "/∂", in_.name(c)), computed, e.value[o], e.error[o], reverse});
+    if (kink) report_.wrong.back().one_sided = {s.left, s.right};
+  }
+  struct Sides {
+    double left, right, error;
+    bool differ(double tolerance) const { return std::fabs(right - left) > tolerance + 4 * error; }
+  };
+  // The one-sided derivatives, of all results at once.
+  Sides sides(std::size_t c, std::size_t o) {
+    if (!sides_) sides_.emplace(estimate(c, -1), estimate(c, 1));
+    const auto& [left, right] = *sides_;
+    return {left.value[o], right.value[o], std::max(left.error[o], right.error[o])};
   }
 
   const Function& f_;
@@ -282,7 +242,9 @@ class Check {
   bool beyond_;
   GradcheckOptions options_;
   GradcheckReport report_;
-  std::int64_t judged_ = 0, open_ = 0;  // entries that are not zero
+  bool kinked_ = false;                                 // a way back told of a kink
+  std::optional<std::pair<Estimate, Estimate>> sides_;  // of the coordinate that is judged
+  std::int64_t judged_ = 0, open_ = 0;                  // entries that are not zero
 };
 
 // The gradient of Σ c·f(x), the weights c fixed and different.
@@ -336,7 +298,9 @@ GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vec
         say("an argument must be floating-point or complex; got ", x[0].dtype(), " ", x[0].shape(), "."),
         "Integers do not vary: convert with astype.");
   GradcheckReport first = Check(f, x, options, "y").run();
-  if (order == 1 || first.wrong_count > 0) return first;
+  const bool kinked = std::any_of(first.findings.begin(), first.findings.end(),
+                                  [](const Finding& each) { return each.code == "WP-GRD-009"; });
+  if (order == 1 || first.wrong_count > 0 || kinked) return first;  // a kink has no second derivative
   const Function g = gradient_of(f, f(x));
   GradcheckReport second = Check(g, x, options, "g").run();
   second.entries += first.entries;
@@ -347,6 +311,7 @@ GradcheckReport gradcheck(const std::function<std::vector<Tensor>(const std::vec
   second.kinks += first.kinks;
   second.judged_none = second.judged_none || first.judged_none;
   second.worst = std::max(second.worst, first.worst);
+  for (const Finding& each : first.findings) second.findings.push_back(each);
   return second;
 }
 GradcheckReport gradcheck(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, int order,
@@ -358,17 +323,28 @@ GradcheckReport gradcheck(const std::function<Tensor(const Tensor&)>& f, const T
 std::string GradcheckReport::to_string() const {
   if (wrong_count == 0 && judged_none)
     return entries == 0 ? "gradcheck: there is nothing to compare: x or y has no elements that vary."
+           : kinks > 0  ? say("gradcheck: nothing was judged: ", kinks, " of ", entries,
+                              " entries are at kinks, where no derivative exists. Use another point.", told())
                         : say("gradcheck: nothing was judged: differences cannot tell ", unjudged, " of ", entries,
                               " derivatives", unjudged < entries ? ", and the others are zero" : "",
-                              ". Use f64, another point, or a larger rtol.");
+                              ". Use f64, another point, or a larger rtol.", told());
   if (wrong_count == 0)
     return say("gradcheck: ", entries, " derivatives agree with differences, worst error ", worst,
                unjudged ? say("; ", unjudged, " could not be judged") : std::string(),
-               kinks ? say("; ", kinks, " at kinks") : std::string(), ".");
+               kinks ? say("; ", kinks, " at kinks, where no derivative exists") : std::string(), ".", told());
   std::string text = say("gradcheck: ", wrong_count, " of ", entries, " derivatives are wrong.");
-  for (const GradcheckEntry& e : wrong)
-    text += say("\n  ", e.name, ": ", e.reverse ? "reverse" : "forward", " gives ", e.computed, ", differences give ",
-                e.expected, " ± ", e.uncertainty);
+  for (const GradcheckEntry& e : wrong) {
+    text += say("\n  ", e.name, ": ", e.reverse ? "reverse" : "forward", " gives ", e.computed);
+    text += e.one_sided ? say(", but no derivative exists here: differences give ", e.one_sided->first,
+                              " from the left and ", e.one_sided->second, " from the right")
+                        : say(", differences give ", e.expected, " ± ", e.uncertainty);
+  }
+  return text + told();
+}
+// What the ways back said.
+std::string GradcheckReport::told() const {
+  std::string text;
+  for (const Finding& f : findings) text += say("\n  ", f.code, " ", f.op, ": ", f.message);
   return text;
 }
 std::ostream& operator<<(std::ostream& os, const GradcheckReport& r) {

@@ -101,8 +101,8 @@ class RuleCall : public OnWay {
 
 namespace {
 
-[[noreturn]] void refuse_step(const Step& s, std::string_view what) {
-  refuse_derivative(*s.op, say(" (", s.place.text(), ")"), say(", and ", what));
+[[noreturn]] void refuse_step(const Step& s, std::string_view what, std::string_view reason = "") {
+  refuse_derivative(*s.op, say(" (", s.place.text(), ")"), say(", and ", what), reason);
 }
 
 }  // namespace
@@ -305,24 +305,41 @@ void Reverse::go_back(std::size_t step) {
   if (tape_.forgets() && !of_derivative_ && !chooses(*s.op)) s.forget();
 }
 
-void Reverse::explain_blocked(std::int32_t source) {
-  // Is there a way at all, through results that do not vary?
+std::optional<Reverse::Obstacle> Reverse::first_obstacle(std::int32_t source, bool without_rule) {
+  constexpr std::int32_t unreached = -2, open = -1;
   Steps& steps = tape_.steps();
-  std::vector<std::int32_t> through(made_.size(), -2);  // the first step without a derivative; −1: none yet
-  through[static_cast<std::size_t>(source)] = -1;
+  std::vector<std::int32_t> through(made_.size(), unreached);  // the first obstacle on the way here
+  std::vector<Obstacle> obstacles;
+  through[static_cast<std::size_t>(source)] = open;
   for (std::size_t k = 0; k < end_; ++k) {
     const Step& s = steps[k];
-    std::int32_t way = -2;
+    if (stops_gradients(*s.op) || (s.in_rule && request_.zero_unconnected)) continue;
+    std::int32_t way = unreached;
     for (const std::int32_t i : s.in_slots())
       if (i >= 0) way = std::max(way, through[static_cast<std::size_t>(i)]);
-    if (way == -2) continue;
-    if (!s.op->vjp && way == -1) way = static_cast<std::int32_t>(k);
-    for (const std::int32_t o : s.out_slots()) through[static_cast<std::size_t>(o)] = way;
+    if (way == unreached) continue;
+    for (std::uint32_t o = 0; o < s.outputs; ++o) {
+      const DType d = s.facts[s.inputs + o].dtype;
+      std::int32_t& here = through[static_cast<std::size_t>(s.slots[s.inputs + o])];
+      here = way;
+      if (way != open || (without_rule ? s.op->vjp != nullptr : is_floating(d))) continue;
+      here = static_cast<std::int32_t>(obstacles.size());
+      obstacles.push_back({k, d});
+    }
   }
   for (const std::int32_t t : targets_)
     if (t >= 0 && through[static_cast<std::size_t>(t)] >= 0)
-      refuse_step(steps[static_cast<std::size_t>(through[static_cast<std::size_t>(t)])],
-                  "the only way from the target to x passes it");
+      return obstacles[static_cast<std::size_t>(through[static_cast<std::size_t>(t)])];
+  return std::nullopt;
+}
+
+void Reverse::explain_blocked(std::int32_t source) {
+  const auto refuse_at = [&](const Obstacle& o, std::string_view reason) {
+    refuse_step(tape_.steps()[o.step], "the only way from the target to x passes it", reason);
+  };
+  if (const auto found = first_obstacle(source, true)) refuse_at(*found, "");
+  if (const auto found = first_obstacle(source, false))
+    refuse_at(*found, say("its result is ", found->dtype, ": it changes by jumps only."));
 }
 
 Tensors Reverse::replayed_cotangents(std::size_t step, std::span<const Tensor> outputs,
@@ -343,7 +360,7 @@ std::vector<Tensor> Reverse::run() {
                        sources_.begin() + static_cast<std::ptrdiff_t>(i);
     if (cotangents_[slot].defined() && !made_[slot] && first) finished(sources_[i], true);
     Tensor g = cotangents_[slot];
-    if (!g.defined() && !request_.zero_unconnected) explain_blocked(sources_[i]);
+    if (!g.defined() && (request_.refuse_blocked || !request_.zero_unconnected)) explain_blocked(sources_[i]);
     if (!g.defined() && request_.zero_unconnected)
       g = zeros_for({request_.sources[i].shape(), request_.sources[i].dtype()});
     all.push_back(std::move(g));
@@ -356,7 +373,7 @@ Tape::Passes::Passes(Tape& tape, const Request& r)
   context().running = &running_;
   if (tape.used_up_)
     refuse<GradientError>("WP-GRD-004", "this tape has given its gradient: what it recorded is gone.",
-                          "Use GradientTape({.persistent = true}) for several gradients.");
+                          "Make the tape persistent for several gradients: GradientTape, persistent = true.");
   if (!tape.persistent_) tape.stop();
   tape.in_passes_ = true;
 }

@@ -34,6 +34,14 @@ class Reverse {
   void add_to(std::int32_t slot, Tensor g);
   Tensor finished(std::int32_t slot, bool keep);
   Tensors replayed_cotangents(std::size_t step, std::span<const Tensor> outputs, std::span<const Tensor> inputs);
+  // A result that does not vary, with its dtype.
+  struct Obstacle {
+    std::size_t step;
+    DType dtype;
+  };
+  // The first one on the way from the source to a target, of an op that has no rule, or of any that is no float. Ways
+  // through a derivative do not count where zeros are asked for: a slope may be constant.
+  std::optional<Obstacle> first_obstacle(std::int32_t source, bool without_rule);
   void explain_blocked(std::int32_t source);
 
   Tape& tape_;

@@ -32,11 +32,12 @@ bool is_of(const Fact& f, const Tensor& t) noexcept {
 
 }  // namespace
 
-void refuse_derivative(const Op& op, std::string_view where, std::string_view what) {
-  refuse<GradientError>("WP-GRD-001",
-                        say(op.name, where, " has no derivative", what, ": ",
-                            op.no_derivative.empty() ? "its rule is missing." : op.no_derivative),
-                        "Use a smooth stand-in, or stop_gradient where the value is meant as a constant.");
+void refuse_derivative(const Op& op, std::string_view where, std::string_view what, std::string_view reason) {
+  if (reason.empty()) reason = op.no_derivative.empty() ? "its rule is missing." : op.no_derivative;
+  refuse<GradientError>("WP-GRD-001", say(op.name, where, " has no derivative", what, ": ", reason),
+                        op.vjp || op.advice.empty()
+                            ? "Use a smooth stand-in, or stop_gradient where the value is meant as a constant."
+                            : std::string(op.advice));
 }
 
 void Alone::none() const {

@@ -39,8 +39,9 @@ struct Step {
   }
 };
 
-// "log (model.cpp:41) has no derivative, and …: why".
-[[noreturn]] void refuse_derivative(const Op& op, std::string_view where, std::string_view what = "");
+// "log (model.cpp:41) has no derivative, and …: why"; the reason is that of the op, if none is given.
+[[noreturn]] void refuse_derivative(const Op& op, std::string_view where, std::string_view what = "",
+                                    std::string_view reason = "");
 
 // A rule that is asked outside of a way back: there is nothing that comes after.
 struct Alone : Backward {

@@ -24,6 +24,7 @@ struct Suspicion {
 struct Request {
   std::span<const Tensor> targets, seeds, sources;  // seeds: one per target; undefined: ones
   bool zero_unconnected = false;
+  bool refuse_blocked = false;  // zeros, but not where what was recorded has no derivative on the only way
   std::optional<bool> verify = std::nullopt;
   Place place;
   std::string_view function = "gradient";

@@ -242,7 +242,7 @@ std::string npy_header(DType dtype, const Dims& shape, std::size_t least) {
     if (c.dtype == dtype) code = c.code;
   if (code.empty())
     refuse<DtypeError>("WP-DTY-001", say("npy has no dtype for ", dtype, " ", shape, "."),
-                       "Save it as f32, which holds every bf16 exactly: astype(x, wp::f32).");
+                       "Save it as f32, which holds every bf16 exactly: astype(x, f32).");
   std::string text =
       say("{'descr': '", size_of(dtype) == 1 ? '|' : '<', code, "', 'fortran_order': False, 'shape': (");
   for (std::size_t k = 0; k < shape.size(); ++k) text += say(k ? ", " : "", shape[k]);

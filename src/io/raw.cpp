@@ -5,7 +5,7 @@ namespace wp::io {
 Stored raw_layout(const Source& source, const LoadOptions& options) {
   if (!options.dtype)
     refuse<ArgumentError>("WP-ARG-001", say("'", source.path(), "' has no header: its dtype must be given."),
-                          "load(path, {.dtype = wp::f32, .shape = {-1, 3}}).");
+                          "Give load a dtype, and a shape if it has one: dtype = f32, shape = (-1, 3).");
   Stored s{.dtype = *options.dtype, .shape = options.shape.value_or(Dims{-1}), .data = options.offset};
   if (s.data > source.size())
     refuse<ArgumentError>("WP-ARG-001",

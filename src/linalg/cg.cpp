@@ -156,9 +156,9 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b) {
 
 }  // namespace
 
-IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOptions& options,
-                   std::source_location where) {
-  const IterativeProblem p("cg", a, b, options, where, true);
+IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOptions& options, std::string_view name,
+                   const Place& place) {
+  const IterativeProblem p(name, a, b, options, place, true);
   IterativeResult out =
       off_the_tape([&] { return with_float(a.dtype(), [&]<class T>(T) { return solve<T>(p, b); }); });
   if (context().listeners) {
@@ -168,9 +168,16 @@ IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOpti
     const LinearOperator turned = a.has_adjoint() ? a.adjoint() : a;
     out.x = implicit_solution(
         out.x, [a, b](const Tensor& x) { return wp::subtract(b, a(x)); },
-        [turned, again](const Tensor& g) { return cg(turned, g, again).x; }, where);
+        [turned, again, place](const Tensor& g) {
+          return cg(turned, g, again, "cg in the derivative of cg", place).x;
+        },
+        Solver::cg, place);
   }
   return out;
+}
+IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOptions& options,
+                   std::source_location where) {
+  return cg(a, b, options, "cg", where);
 }
 
 }  // namespace wp::linalg

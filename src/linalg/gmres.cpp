@@ -127,9 +127,9 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, std::int64_t r
 
 }  // namespace
 
-IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptions& options,
-                      std::source_location where) {
-  const IterativeProblem p("gmres", a, b, options, where, true);
+IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptions& options, std::string_view name,
+                      const Place& place) {
+  const IterativeProblem p(name, a, b, options, place, true);
   if (options.restart < 1)
     raise<ArgumentError>("WP-ARG-001", "gmres", say("restart must be positive; got ", options.restart, "."));
   IterativeResult out = off_the_tape(
@@ -142,9 +142,16 @@ IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptio
       turned.preconditioner = options.preconditioner->adjoint();
     out.x = implicit_solution(
         out.x, [a, b](const Tensor& x) { return wp::subtract(b, a(x)); },
-        [a, turned](const Tensor& g) { return gmres(a.adjoint(), g, turned).x; }, where);
+        [a, turned, place](const Tensor& g) {
+          return gmres(a.adjoint(), g, turned, "gmres in the derivative of gmres", place).x;
+        },
+        Solver::gmres, place);
   }
   return out;
+}
+IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptions& options,
+                      std::source_location where) {
+  return gmres(a, b, options, "gmres", where);
 }
 
 }  // namespace wp::linalg

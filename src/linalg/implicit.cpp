@@ -70,25 +70,29 @@ Tensors vjp(const Backward& b) {
   return all;
 }
 
-const Op op_implicit_solution = {
-    .name = "implicit_solution",
-    .group = "linear algebra",
-    .doc = "x, which depends on what its residual is computed from.",
-    .params = {{"x"}, {.name = "parameters", .variadic = true}},
-    .attrs = {{.name = "solution", .type = AttrType::object, .required = true}},
-    .infer = no_outputs,
-    .forward = forward,
-    .notes = Notes::moves,
-    .flow = flow_everything,
-    .vjp = vjp,
-    .saves_inputs = ~0U,
-    .saves_outputs = 1,
-};
+// What is told of the solution is told by the name of its solver.
+Op named(std::string_view solver) {
+  return {
+      .name = solver,
+      .group = "linear algebra",
+      .doc = "x, which depends on what its residual is computed from.",
+      .params = {{"x"}, {.name = "parameters", .variadic = true}},
+      .attrs = {{.name = "solution", .type = AttrType::object, .required = true}},
+      .infer = no_outputs,
+      .forward = forward,
+      .notes = Notes::moves,
+      .flow = flow_everything,
+      .vjp = vjp,
+      .saves_inputs = ~0U,
+      .saves_outputs = 1,
+  };
+}
+const Op op_cg = named("cg"), op_gmres = named("gmres"), op_lsmr = named("lsmr");
 
 }  // namespace
 
 Tensor implicit_solution(const Tensor& x, std::function<Tensor(const Tensor& x)> residual,
-                         std::function<Tensor(const Tensor& g)> solve_adjoint, const Place& place) {
+                         std::function<Tensor(const Tensor& g)> solve_adjoint, Solver solver, const Place& place) {
   Parameters found(context().listeners);
   {
     const Unseen unseen;
@@ -100,7 +104,8 @@ Tensor implicit_solution(const Tensor& x, std::function<Tensor(const Tensor& x)>
   for (const Tensor& p : found.all) in.push_back(&p);
   const Attr attrs[] = {std::shared_ptr<const void>(
       std::make_shared<const Solution>(Solution{std::move(residual), std::move(solve_adjoint), found.all}))};
-  return call1(op_implicit_solution, Inputs(in.data(), in.size()), attrs, place);
+  const Op& op = solver == Solver::cg ? op_cg : solver == Solver::gmres ? op_gmres : op_lsmr;
+  return call1(op, Inputs(in.data(), in.size()), attrs, place);
 }
 
 }  // namespace wp::linalg

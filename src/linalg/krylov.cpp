@@ -11,7 +11,7 @@
 namespace wp::linalg {
 
 IterativeProblem::IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& right,
-                                   const IterativeOptions& o, const std::source_location& where, bool square)
+                                   const IterativeOptions& o, const Place& where, bool square)
     : function(f), place(where), a(op), b(right), options(o) {
   const auto shape = [&] { return say(op.rows(), " × ", op.columns()); };
   if (square && op.rows() != op.columns())

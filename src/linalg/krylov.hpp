@@ -37,8 +37,13 @@ struct IterativeProblem {
   double rtol;
   std::int64_t limit;
   IterativeProblem(std::string_view f, const LinearOperator& op, const Tensor& b, const IterativeOptions& o,
-                   const std::source_location& where, bool square);
+                   const Place& where, bool square);
 };
+// The solvers for derivatives: what is found there is told by this name, of the line that asked for the solution.
+IterativeResult cg(const LinearOperator& a, const Tensor& b, const IterativeOptions& options, std::string_view name,
+                   const Place& place);
+IterativeResult gmres(const LinearOperator& a, const Tensor& b, const GmresOptions& options, std::string_view name,
+                      const Place& place);
 // Whether A is so small that all of it may be looked at, and A written down by products with unit vectors, [m, n].
 bool is_small(const LinearOperator& a);
 Tensor written_down(const LinearOperator& a);

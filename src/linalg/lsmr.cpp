@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 #include "linalg/explain.hpp"
 #include "linalg/krylov_judge.hpp"
+#include "linalg/rules.hpp"
 
 namespace wp::linalg {
 namespace {
@@ -158,6 +159,17 @@ IterativeResult solve(const IterativeProblem& p, const Tensor& b, double damp) {
   return k.finish("Give a preconditioner, more iterations, or a damping.");
 }
 
+// The solution of the normal equations, for the derivative.
+Tensor solved(const LinearOperator& normal, const Tensor& g, const IterativeOptions& options, const Place& place) {
+  try {
+    return cg(normal, g, options, "cg in the derivative of lsmr", place).x;
+  } catch (const LinalgError& e) {
+    no_derivative_here(
+        say("the derivative takes the rank of A to be full, and the solver that it uses says: ", e.finding().message),
+        "Use lstsq, or a damping.");
+  }
+}
+
 // For the tape: x solves Aᴴ(b − A x) = damp² x; of a wide A it is x0 + M Bᴴ y, where B = A M and B Bᴴ y = b − A x0.
 // The rank is taken to be full, as where an iteration meets few singular values it does not see which others vanish.
 Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, const LsmrOptions& options,
@@ -169,11 +181,23 @@ Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, cons
   if (a.rows() < a.columns() && options.damp == 0) {
     const LinearOperator turned = options.preconditioner ? a * *options.preconditioner : a;
     const LinearOperator outer_product = turned * turned.adjoint();
-    const auto solved = [outer_product, inner](const Tensor& g) { return cg(outer_product, g, inner).x; };
+    const auto solve_adjoint = [outer_product, inner, place](const Tensor& g) {
+      return solved(outer_product, g, inner, place);
+    };
     const Tensor rest = options.x0.defined() ? wp::subtract(b, a(options.x0)) : b;
-    const Tensor y = off_the_tape([&] { return solved(rest); });
+    Tensor y;
+    try {
+      IterativeOptions sure = inner;
+      sure.if_ill = "raise";
+      y = off_the_tape([&] { return solved(outer_product, rest, sure, place); });
+    } catch (const GradientError& e) {  // x is right all the same: who asks for its derivative is told
+      return implicit_solution(
+          x, [a, b](const Tensor& v) { return wp::subtract(b, a(v)); },
+          [f = e.finding()](const Tensor&) -> Tensor { no_derivative_here(f.message, f.advice); }, Solver::lsmr,
+          place);
+    }
     const auto residual = [rest, outer_product](const Tensor& v) { return wp::subtract(rest, outer_product(v)); };
-    Tensor part = turned.apply_adjoint(implicit_solution(y, residual, solved, place));
+    Tensor part = turned.apply_adjoint(implicit_solution(y, residual, solve_adjoint, Solver::lsmr, place));
     if (options.preconditioner) part = (*options.preconditioner)(part);
     return options.x0.defined() ? wp::add(options.x0, part) : part;
   }
@@ -181,11 +205,11 @@ Tensor connected(const LinearOperator& a, const Tensor& b, const Tensor& x, cons
   const LinearOperator normal(a.columns(), a.columns(), a.dtype(), [a, square](const Tensor& v) {
     return wp::add(a.apply_adjoint(a(v)), wp::multiply(v, square));
   });
-  const auto solved = [normal, inner](const Tensor& g) { return cg(normal, g, inner).x; };
+  const auto solve_adjoint = [normal, inner, place](const Tensor& g) { return solved(normal, g, inner, place); };
   const auto residual = [a, b, square](const Tensor& v) {
     return wp::subtract(a.apply_adjoint(wp::subtract(b, a(v))), wp::multiply(v, square));
   };
-  return implicit_solution(x, residual, solved, place);
+  return implicit_solution(x, residual, solve_adjoint, Solver::lsmr, place);
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ void Pass::see(std::string_view name, const Tensor& value) {
 std::vector<Tensor> Pass::gradients(const Tensor& loss, Where where) {
   if (!tape_)
     raise_at<GradientError>(where, "WP-NNM-004", "Pass", "only a training pass has gradients.",
-                            "Pass pass(model, true).");
+                            "Make it a pass that trains: Pass, training = true.");
   if (loss.size() != 1)
     raise_at<ShapeError>(where, "WP-SHP-005", "Pass", say("a loss is one number; got ", loss.shape(), "."),
                          "Take the mean over rows.");

@@ -181,6 +181,50 @@ TEST(CustomGradient, TakesTheCallersDerivative) {
   EXPECT_EQ(values(y), (std::vector<double>{4}));
   EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{100}));
 }
+// A gradient is no zero where only an index leads from x to the loss; where a slope is constant it is one.
+TEST(Functions, ThatReachTheArgumentThroughIndicesOnlyAreRefused) {
+  const Tensor x{1.5, -2.5};
+  for (const TensorFunction& f : {TensorFunction([](const Tensor& t) { return astype(argmax(t), f64); }),
+                                  TensorFunction([](const Tensor& t) { return sum(astype(astype(t, i64), f64)); })}) {
+    const std::string_view advice = "Use a smooth stand-in";
+    expect_says([&] { (void)gradient(f, x); }, std::string(advice));
+    expect_says([&] { (void)jacobian(f, x); }, std::string(advice));
+    expect_says([&] { (void)hessian(f, x); }, std::string(advice));
+  }
+  const std::vector<double> none{0, 0};
+  for (const TensorFunction& straight :
+       {TensorFunction([](const Tensor& t) { return sum(relu(t)); }),
+        TensorFunction([](const Tensor& t) { return sum(where(t > 0, t, 2 * t)); })}) {
+    EXPECT_EQ(values(hvp(straight, x, x)), none);
+    EXPECT_EQ(values(gradient([&](const Tensor& t) { return sum(gradient(straight, t)); }, x)), none);
+    EXPECT_EQ(values(hessian(straight, x)), (std::vector<double>{0, 0, 0, 0}));
+  }
+  EXPECT_EQ(values(gradient([](const Tensor&) { return Tensor(1.0); }, x)), none);
+  EXPECT_EQ(values(gradient([](const Tensor& t) { return stop_gradient(astype(argmax(t), f64)); }, x)), none);
+}
+// exp, whose pullback captures what the function computed: in second and third derivatives it varies with x.
+TEST(CustomGradient, WhatThePullbackCapturedOfTheFunctionIsDifferentiatedAgain) {
+  int runs = 0;
+  const TensorFunction f = [&runs](const Tensor& x) {
+    return custom_gradient(
+        [&runs](const Tensor& t) {
+          ++runs;
+          const Tensor y = exp(t);
+          return VjpResult{y, [y](const Tensor& u) { return u * y; }};
+        },
+        x);
+  };
+  const Tensor x{0.5, 1.0};
+  const TensorFunction slope = [&](const Tensor& t) {
+    return gradient([&](const Tensor& at) { return sum(f(at)); }, t);
+  };
+  (void)slope(x);
+  EXPECT_EQ(runs, 1);  // nobody differentiates the rule
+  EXPECT_EQ(values(linalg::diagonal(jacobian(slope, x))), values(exp(x)));
+  const std::vector<double> third = values(jacobian([&](const Tensor&t) { return jacobian(slope, t); }, x)),
+                            e = values(exp(x));
+  EXPECT_EQ(third, (std::vector<double>{e[0], 0, 0, 0, 0, 0, 0, e[1]}));
+}
 // The product of two, whose rule gives `found(a, b, u)`.
 std::vector<Tensor> product_gradient(
     const std::function<std::vector<Tensor>(const Tensor& a, const Tensor& b, const Tensor& u)>& found, bool op) {

@@ -86,4 +86,66 @@ TEST(Gradcheck, IsNotTrueWhereNothingCouldBeJudged) {
   EXPECT_TRUE(gradcheck([](const Tensor& x) { return x * 0 + 1; }, Tensor{1.0, 2.0}));
   EXPECT_TRUE(gradcheck(square_of, astype(Tensor{1.0, -2.0}, f32), 1, {.rtol = 1e-3}));
 }
+// Of diag(2, 2, 1) in another basis.
+Tensor tied() {
+  const Tensor q = linalg::qr(Tensor{{1.0, 2.0, 0.5}, {-1.0, 1.0, 3.0}, {0.3, -2.0, 1.0}}).Q;
+  return matmul(q * Tensor{2.0, 2.0, 1.0}, matrix_transpose(q));
+}
+TEST(Gradcheck, SaysThatNoDerivativeExistsAtAKink) {
+  using F = std::function<Tensor(const Tensor&)>;
+  const F largest = [](const Tensor& a) { return max(linalg::svd(a).S); };
+  const F values = [](const Tensor& a) { return linalg::svdvals(a); };
+  const F spectral = [](const Tensor& a) { return linalg::matrix_norm(a, {.ord = 2}); };
+  for (const F& f : {largest, values, spectral})
+    for (const int order : {1, 2}) {
+      const GradcheckReport r = gradcheck(f, tied(), order);
+      EXPECT_TRUE(r) << r;
+      EXPECT_GT(r.kinks, 0);
+      ASSERT_EQ(r.findings.size(), 1U) << r;
+      EXPECT_EQ(r.findings[0].code, "WP-GRD-009");
+      EXPECT_NE(r.to_string().find("at kinks, where no derivative exists"), std::string::npos) << r;
+      EXPECT_NE(r.to_string().find(r.findings[0].message), std::string::npos) << r;
+    }
+  for (const auto& [f, x, kinks] : {std::tuple{F([](const Tensor& t) { return sum(abs(t)); }), Tensor{0.0, 1.0}, 2},
+                                    {F([](const Tensor& t) { return max(t); }), Tensor{1.0, 1.0, 0.0}, 4},
+                                    {F([](const Tensor& t) { return linalg::vector_norm(t); }), zeros({3}), 6},
+                                    {F([](const Tensor& t) { return sum(t * t); }), Tensor{0.0, 1.0}, 0}}) {
+    const GradcheckReport r = gradcheck(f, x);
+    EXPECT_TRUE(r) << r;
+    EXPECT_EQ(r.kinks, kinks) << r;
+  }
+}
+// Eigenvalues that are equal come in any order: quotients of one number are those of several.
+TEST(Gradcheck, CallsNothingWrongWhereValuesThatAreEqualChangePlaces) {
+  const GradcheckReport r = gradcheck([](const Tensor& a) { return real(linalg::eigvals(a)); }, eye(2));
+  EXPECT_EQ(r.wrong_count, 0) << r;
+  EXPECT_FALSE(r) << r;
+  EXPECT_NE(r.to_string().find("at kinks, where no derivative exists"), std::string::npos) << r;
+}
+TEST(Gradcheck, OfAWrongRuleAtAKinkOfItsOwnNamesBothSides) {
+  const auto f = [](const Tensor& x) {
+    return custom_gradient(
+        [](const Tensor& t) {
+          return VjpResult{abs(t), [](const Tensor& u) { return u * 3; }};
+        },
+        x);
+  };
+  const GradcheckReport r = gradcheck(f, Tensor{0.0});
+  EXPECT_FALSE(r);
+  EXPECT_NE(r.to_string().find("no derivative exists here: differences give -1 from the left and 1 from the right"),
+            std::string::npos)
+      << r;
+}
+TEST(Gradcheck, AgreesAtATieWhereTheLossIsSmoothInBothModes) {
+  const Tensor w{{1.0, -2.0, 0.5}, {3.0, 1.0, -1.0}, {0.25, 2.0, 1.5}};
+  const GradcheckReport r = gradcheck(
+      [&](const Tensor& a) {
+        const auto f = linalg::svd(a);
+        return sum(w * matmul(f.U * square(f.S), f.Vh));
+      },
+      tied());
+  EXPECT_TRUE(r) << r;
+  EXPECT_EQ(r.entries, 18);
+  EXPECT_EQ(r.unjudged + r.kinks, 0) << r;
+}
 }  // namespace

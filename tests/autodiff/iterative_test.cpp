@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "draws.hpp"
+#include "listening.hpp"
 
 namespace {
 using namespace wp;
@@ -124,6 +125,44 @@ TEST(Iterative, AWideSystemWithAPreconditionerHasTheSameSolutionOnATape) {
   GradientTape tape;
   tape.watch(a);
   EXPECT_LT(relative(linalg::lsmr(a, v, o).x, plain), 1e-10);
+}
+// Of rank 2.
+Tensor deficient(std::int64_t m, std::int64_t n) {
+  return matmul(random::normal({m, 2}, 1, 0), random::normal({2, n}, 1, 1000));
+}
+TEST(Iterative, LsmrWithoutFullRankIsRightOnATapeAndItsDerivativeIsRefusedAtItsLine) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{3, 5}, {5, 3}, {4, 4}}) {
+    const Tensor a = deficient(m, n), v = random::normal({m}, 2, 0), w = random::normal({n}, 3, 0);
+    const Tensor plain = linalg::lsmr(a, v).x;
+    GradientTape tape;
+    tape.watch(a);
+    const std::uint32_t line = __LINE__ + 1;
+    const Tensor x = linalg::lsmr(a, v).x;
+    EXPECT_LT(relative(x, plain), 1e-12);
+    try {
+      (void)tape.gradient(sum(w * x), a);
+      ADD_FAILURE() << m << " × " << n;
+    } catch (const GradientError& e) {
+      EXPECT_EQ(e.finding().code, "WP-GRD-011");
+      EXPECT_EQ(e.finding().op, "lsmr");
+      EXPECT_EQ(e.finding().place.line, line) << e.what();
+      EXPECT_NE(std::string(e.what()).find("rank"), std::string::npos) << e.what();
+    }
+  }
+}
+// What is found on the way back is told of the line that asked for the solution.
+TEST(Iterative, FindingsOfTheWayBackHaveTheLineOfTheCall) {
+  const Tensor a = deficient(5, 3), v = random::normal({5}, 2, 0);
+  tests::Listening ears;
+  GradientTape tape;
+  tape.watch(a);
+  const std::uint32_t line = __LINE__ + 1;
+  const Tensor x = linalg::lsmr(a, v).x;
+  ears.told.clear();
+  (void)tape.gradient(sum(x * x), a);
+  ASSERT_EQ(ears.told.size(), 1U);
+  EXPECT_EQ(ears.told[0].op, "cg in the derivative of lsmr");
+  EXPECT_EQ(ears.told[0].place.line, line) << ears.told[0].text();
 }
 TEST(Iterative, WhatFollowsADecompositionAtATieMustNotBeIterated) {
   const Tensor a{{2.0, 0.0}, {0.0, 2.0}}, v{1.0, 2.0};

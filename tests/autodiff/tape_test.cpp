@@ -106,6 +106,25 @@ TEST(Tape, AWayThroughAnIndexStatesWhyThereIsNoDerivative) {
   EXPECT_NE(text.find("argmax"), std::string::npos) << text;
   EXPECT_NE(text.find("index"), std::string::npos) << text;
 }
+TEST(Tape, NamesTheConversionToIntegersThatBlocksTheWay) {
+  const Tensor x{1.5, -2.5};
+  for (const DType d : {i64, DType::boolean}) {
+    const auto g = [&](bool constant) {
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor y = astype(astype(x, d), f64);
+      return tape.gradient(sum(constant ? stop_gradient(y) : y), x);
+    };
+    const std::string text = message([&] { (void)g(false); });
+    EXPECT_NE(text.find("astype"), std::string::npos) << text;
+    EXPECT_NE(text.find(std::string("its result is ") + std::string(name(d))), std::string::npos) << text;
+    EXPECT_FALSE(g(true).defined());
+  }
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor part = sum(astype(astype(x, i64), f64) * x);
+  EXPECT_EQ(values(tape.gradient(part, x)), (std::vector<double>{1, -2}));  // the other way is open
+}
 TEST(Tape, OutputGradientsWeighTheTargets) {
   const Tensor x{1.0, 2.0};
   GradientTape tape;

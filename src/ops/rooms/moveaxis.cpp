@@ -36,7 +36,7 @@ void transpose(Call& c) {
   const Tensor& x = c.in[0];
   if (x.ndim() < 2)
     refuse<ShapeError>("WP-SHP-008", say("x must be a matrix or a stack of matrices; got shape ", x.shape(), "."),
-                       "A vector becomes a row with expand_dims(x, {.axis = 0}).");
+                       "A vector becomes a row with expand_dims at axis 0.");
   Dims shape = x.shape(), strides = x.strides();
   const std::size_t n = shape.size();
   std::swap(shape[n - 1], shape[n - 2]);

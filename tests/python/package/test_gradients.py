@@ -123,6 +123,23 @@ def test_gradcheck_finds_a_wrong_rule():
     assert wp.gradcheck(lambda x: wp.sin(x), wp.asarray([1.0, 2.0]), order=2)
 
 
+def test_gradcheck_at_a_tie_judges_what_is_smooth_and_says_where_no_derivative_exists():
+    x = wp.asarray(np.diag([2.0, 2.0, 1.0]))
+    w = wp.asarray([[1.0, -2.0, 0.5], [3.0, 1.0, -1.0], [0.25, 2.0, 1.5]])
+
+    def smooth(a):
+        U, S, Vh = wp.linalg.svd(a)
+        return wp.sum(w * ((U * S) @ Vh))
+    report = wp.gradcheck(smooth, x)
+    assert report and report.kinks == 0 and not report.findings
+    report = wp.gradcheck(lambda a: wp.max(wp.linalg.svd(a).S), x, order=2)
+    assert report and report.kinks and [f.code for f in report.findings] == ["WP-GRD-009"]
+    assert "no derivative exists" in repr(report) and "a kink here" in repr(report)
+    wrong = wp.custom_gradient(lambda t: (abs(t), lambda g: g * 3.0))
+    report = wp.gradcheck(wrong, wp.asarray([0.0]))
+    assert not report and report.wrong[0].one_sided == (-1.0, 1.0)
+
+
 def test_errors_of_python_come_through_the_way_back():
     class Mine(Exception):
         pass

@@ -1,4 +1,5 @@
 """What rules, pullbacks and directions are given and give back: one for each tensor, in its place; None for none."""
+import numpy as np
 import pytest
 
 import wellposed as wp
@@ -119,3 +120,96 @@ def test_gradcheck_is_not_true_where_it_judged_nothing():
 def test_all_data_of_per_sample_gradients_has_the_same_samples():
     with pytest.raises(wp.ShapeError, match="samples"):
         wp.per_sample_gradients(lambda w, d: wp.sum(w * d["a"] * d["b"]), X, {"a": wp.ones(2), "b": wp.ones(3)})
+
+
+def by_numpy(x):
+    return np.exp(np.asarray(x))
+
+
+def captured(x):
+    y = wp.asarray(by_numpy(x))
+    return y, lambda g: g * y
+
+
+def exp_op(vjp, **more):
+    return wp.custom_op("bend", lambda x: wp.exp(x), vjp=vjp, **more)
+
+
+@pytest.mark.parametrize("x", (X, wp.asarray(1.0)))
+@pytest.mark.parametrize("f", (
+    exp_op(lambda x, y, g: [g[0] * by_numpy(x[0])]),
+    exp_op(lambda x, y, g: [by_numpy(x[0]) * np.asarray(g[0])]),
+    exp_op(lambda x, y, g: [g[0] * wp.asarray(np.exp(x[0].tolist()))]),
+    exp_op(lambda x, y, g: [g[0] * wp.from_dlpack(np.asarray(np.exp(np.from_dlpack(x[0]))))]),
+    wp.custom_gradient(lambda x: (wp.exp(x), lambda g: g * by_numpy(x))),
+    wp.custom_gradient(captured),
+))
+def test_second_derivatives_of_a_rule_that_computes_with_numpy_are_refused_by_name(f, x):
+    g = wp.gradient(lambda t: wp.sum(f(t)), x)
+    np.testing.assert_allclose(np.asarray(g), np.exp(np.asarray(x)), rtol=1e-15)
+    with pytest.raises(wp.GradientError, match=r"(bend|custom_gradient) \(test_rules.py:\d+\).*computed outside of wellposed"):
+        wp.hessian(lambda t: wp.sum(f(t)), x)
+
+
+def test_a_tangent_by_a_rule_that_computes_with_numpy_is_refused():
+    op = exp_op(lambda x, y, g: [by_numpy(x[0]) * np.asarray(g[0])])
+    with pytest.raises(wp.GradientError, match="outside of wellposed"):
+        wp.jvp(op, X, X)  # forward mode transposes the rule
+    bent = exp_op(lambda x, y, g: [g[0] * y[0]], jvp=lambda x, y, t: [t[0] * by_numpy(x[0])])
+    value, tangent = wp.jvp(bent, X, X)
+    np.testing.assert_allclose(np.asarray(tangent), np.asarray(value * X), rtol=1e-15)
+
+
+def test_constants_and_numpy_in_the_forward_function_do_not_hinder_second_derivatives():
+    def looks(x, y, g):  # at what is no constant, and uses it as one
+        assert np.all(np.isfinite(np.asarray(wp.stop_gradient(x[0])))) and float(x[0][0]) > 0
+        return [g[0] * y[0] * np.ones(2)]
+    forward = wp.custom_op("bend", lambda x: wp.asarray(by_numpy(x)), vjp=lambda x, y, g: [g[0] * y[0]])
+    table = np.ones(2)
+    for f in (exp_op(looks), forward, exp_op(lambda x, y, g: [g[0] * y[0] * table * np.float64(1.0)])):
+        np.testing.assert_allclose(np.asarray(wp.hessian(lambda t: wp.sum(f(t)), X)), np.diag(by_numpy(X)), rtol=1e-15)
+
+
+def test_a_pullback_may_capture_what_the_function_computed():
+    def exp(x):
+        y = wp.exp(x)
+        return y, lambda g: g * y
+    assert wp.gradcheck(wp.custom_gradient(exp), X, order=2)
+
+
+def test_a_pullback_of_a_function_that_is_another_one_when_it_runs_again_has_no_second_derivative():
+    calls = []
+
+    def drifting(x):
+        calls.append(1)
+        y = x * x * float(len(calls))
+        return y, lambda g: g * y
+    f = wp.custom_gradient(drifting)
+    with pytest.raises(wp.GradientError, match="run again"):
+        wp.hessian(lambda t: wp.sum(f(t)), X)
+
+
+def test_a_function_that_computes_with_numpy_has_no_derivative_of_zero():
+    def f(x):
+        return wp.sum(wp.asarray(by_numpy(x)) * x)
+    for differentiate in (wp.gradient, wp.jacobian, wp.hessian, lambda f, x: wp.jvp(f, x, x), lambda f, x: wp.vjp(f, x)[1](wp.asarray(1.0)),
+                          lambda f, x: wp.linearize(f, x)(x), lambda f, x: wp.hvp(f, x, x)):
+        with pytest.raises(wp.GradientError, match="a part of the function .*outside of wellposed"):
+            differentiate(f, X)
+
+    def logs(x, seen=[]):
+        y = x * x
+        seen.append(np.asarray(y))
+        return wp.sum(y)
+    assert wp.gradient(logs, X).tolist() == [2.0, 4.0]
+    assert wp.gradient(lambda x: wp.sum(x * np.ones(2)), X).tolist() == [1.0, 1.0]
+
+
+def test_an_op_with_a_rule_may_compute_with_numpy_inside_of_a_rule_that_looked_at_its_inputs():
+    inner = wp.custom_op("inner", lambda x: wp.asarray(by_numpy(x)), vjp=lambda x, y, g: [g[0] * y[0]])
+
+    def looks(x, y, g):
+        assert np.all(np.asarray(x[0]) > 0)
+        return [g[0] * inner(x[0])]
+    f = exp_op(looks)
+    np.testing.assert_allclose(np.asarray(wp.hessian(lambda t: wp.sum(f(t)), X)), np.diag(by_numpy(X)), rtol=1e-15)
