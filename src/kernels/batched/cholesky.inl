@@ -1,21 +1,18 @@
 #include "kernels/batched/block.inl"
 #include "kernels/batched/symmetric.inl"
 
-// Shares of the diagonal that elimination left, the least, the largest and their product, as fractions: dividing
-// would take longer than all else.
+// Shares of the diagonal that elimination left, the least and their product, as fractions: dividing would take longer
+// than all else. The first one is 1, and none is larger.
 struct Shares {
-  V least = V{} + 1.0, of_least = V{} + 1.0, most = V{}, of_most = V{} + 1.0, all = V{} + 1.0, of_all = V{} + 1.0;
+  V least = V{} + 1.0, of_least = V{} + 1.0, all = V{} + 1.0, of_all = V{} + 1.0;
   WP_PACK void take(V rest, V whole) {
-    const M smaller = (rest * of_least)<(least * whole), greater = (rest * of_most)>(most * whole);
+    const M smaller = (rest * of_least) < (least * whole);
     least = smaller ? rest : least;
     of_least = smaller ? whole : of_least;
-    most = greater ? rest : most;
-    of_most = greater ? whole : of_most;
     all *= rest;
     of_all *= whole;
   }
-  WP_PACK V quotient() const { return least * of_most / (of_least * most); }
-  // Where that product is at least `bound`; false where it is not a normal number.
+  // Where the product is at least `bound`; false where it is not a normal number.
   WP_PACK M product_above(double bound) const {
     return (all >= 0x1p-900) & (all <= 0x1p900) & (all >= bound * of_all);
   }
@@ -67,7 +64,7 @@ template <class T, class S>
     reduce_column<!S::fixed>(count, n, k, k, a, x);
     const M positive = x[0] >= 0x1p-500;
     good &= positive;
-    shares.take(x[0], whole);
+    if (k > 0) shares.take(x[0], whole);
     V root;
     inverse = inverse_root(positive ? x[0] : V{} + 1.0, root);
     x[0] = root;
@@ -107,7 +104,7 @@ template <class T, class S>
       for (; i < n; ++i) rest(i, Fixed<1>{});
     }
   }
-  rcond = shares.quotient();
+  rcond = shares.least / shares.of_least;
   good &= (rcond >= 4e3 * n * kUnitOfDouble) & (0.0 * all == 0.0);
   return surely_definite(n, a, diagonal, shares, good);
 }

@@ -53,7 +53,7 @@ template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks);
 
 // A = L Lᵀ of the symmetric part of A, or of the triangle that is read; zeros above, or Lᵀ if `upper`. rcond: the
-// least share of a diagonal element that elimination left, over the largest.
+// least share of a diagonal element that elimination left.
 enum class Reads : std::uint8_t { both, lower, upper };
 template <class T>
 void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks);
