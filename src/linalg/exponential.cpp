@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "base/mix.hpp"
 #include "kernels/condition.hpp"
@@ -210,6 +211,35 @@ class Followed {
   std::uint64_t state_;
 };
 
+// x^(2^halvings) by square(x, k), k rising to 0, where it is beyond the range of T, and surely: there are three
+// digits when it gets there (norms tell by how much squaring loses more than it must), or when it is so small that it
+// vanishes.
+template <class T, class Square>
+std::optional<Dense<T>> beyond_range(Dense<T> x, int halvings, Square&& square) {
+  constexpr double kKnown = 1e-3;
+  const double each = static_cast<double>(x.n) * Dense<T>::u;
+  double norm = x.norm1(), error = 8 * each;
+  bool above = false;
+  for (int k = halvings; k-- > 0;) {
+    if (!above && !(error <= kKnown)) return {};
+    if (!above && norm <= 0.5 &&
+        std::ldexp(1.0, k) >= -std::numeric_limits<typename Dense<T>::Real>::min_exponent * 4)
+      return Dense<T>(x.n, x.n);
+    square(x, k);
+    if (above) {
+      const auto left = [](const T& v) { return v != T(0) && std::isfinite(std::abs(v)); };
+      if (std::none_of(x.data.begin(), x.data.end(), left)) break;
+      continue;
+    }
+    above = !x.finite();
+    const double next = x.norm1();
+    error = (2 * error + each) * (norm / next) * norm;
+    norm = next;
+  }
+  if (!above) return {};
+  return x;
+}
+
 }  // namespace
 
 template <class T>
@@ -235,12 +265,24 @@ Exponential<T> exponential(const Dense<T>& a) {
   Dense<T> x = approximant(p, chosen.choice);
   const bool triangular = a.upper();
   if (triangular) exact_diagonals(a, chosen.halvings, x);
+  const auto square = [&](Dense<T>& y, int k) {
+    y = y * y;
+    if (triangular) exact_diagonals(a, k, y);
+  };
+  // What is squared often is mostly beyond the range, and following its errors takes most of the time.
+  constexpr int kOften = 8;
+  if (chosen.halvings >= kOften)
+    if (std::optional<Dense<T>> outside = beyond_range(x, chosen.halvings, square))
+      return {std::move(*outside), 0, true};
+  // The condition of exp is at least the norm (Higham 2008, §10.2), as far as it is squared; 8 as roundings add up.
+  const double least =
+      triangular ? 0 : 8 * Dense<T>::u * std::min(a.norm1(), std::ldexp(4 * kTheta.back(), chosen.halvings));
+  if (least >= 1) return {std::move(x), 1};  // no digit would be right
   std::vector<Followed<T>> errors;
   for (int k = 0; k < Followed<T>::draws(a.n); ++k) errors.emplace_back(x, a, chosen.halvings, k);
   for (int k = chosen.halvings; k-- > 0;) {
     for (Followed<T>& e : errors) e.square(x);
-    x = x * x;
-    if (triangular) exact_diagonals(a, k, x);
+    square(x, k);
   }
   if (a.hermitian())
     for (std::int64_t i = 0; i < a.n; ++i)
@@ -251,9 +293,7 @@ Exponential<T> exponential(const Dense<T>& a) {
   double error = 0;
   for (const Followed<T>& e : errors)
     if (const double one = e.relative_to(x); !std::isnan(one)) error = std::hypot(error, one);
-  // The condition of exp is at least the norm (Higham 2008, §10.2), as far as it is squared; 8 as roundings add up.
-  if (!triangular) error += 8 * Dense<T>::u * std::min(a.norm1(), std::ldexp(4 * kTheta.back(), chosen.halvings));
-  return {std::move(x), error};
+  return {std::move(x), error + least};
 }
 
 template Exponential<float> exponential(const Dense<float>&);

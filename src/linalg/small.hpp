@@ -74,16 +74,16 @@ class LaneStack {
 std::vector<std::int64_t> marked(const std::uint8_t* marks, std::int64_t members, std::uint8_t mark);
 
 // fast(Range, Marks) for all members, on all threads; returns those in doubt. `size`: of a member's longer side.
-// rcond: one per member, or null. asymmetric: gets the members that are not symmetric but good.
+// rcond: one per member, or null. to_tell: gets the members that are good, but with something to be told.
 template <class Fast>
 std::vector<std::int64_t> run_lanes(std::int64_t members, std::int64_t size, double* rcond, Fast&& fast,
-                                    std::vector<std::int64_t>* asymmetric = nullptr) {
+                                    std::vector<std::int64_t>* to_tell = nullptr) {
   kernels::Buffer<std::uint8_t> redo(members);
   const std::int64_t grain = std::max<std::int64_t>(64, 400'000 / (size * size * size + 20) / 64 * 64);
   parallel_for(members, grain, [&](std::int64_t begin, std::int64_t end) {
     fast(Range{begin, end}, Marks{redo.data(), rcond});
   });
-  if (asymmetric) *asymmetric = marked(redo.data(), members, 2);
+  if (to_tell) *to_tell = marked(redo.data(), members, 2);
   return marked(redo.data(), members, 1);
 }
 
@@ -123,7 +123,7 @@ struct LaneJob {
   Verdict common;                // of all members that are not in doubt,
   Verdicts::Detail detail = {};  // and what is particular to each
   Tensor numbers = {};           // f64, one per member: the kernel's Marks::rcond; undefined: not asked for
-  std::vector<std::int64_t>* asymmetric = nullptr;
+  std::vector<std::int64_t>* to_tell = nullptr;  // members that are good, but with something to be told
 };
 template <class T>
 struct Sources {
@@ -147,7 +147,7 @@ std::vector<std::int64_t> through_lanes(const LaneJob& job, Verdicts& verdicts, 
             });
           });
         },
-        job.asymmetric);
+        job.to_tell);
   });
   verdicts.share(static_cast<std::size_t>(members), job.common, job.detail);
   redo(doubtful, job.outputs, verdicts, careful);

@@ -22,7 +22,7 @@ struct Range {
 
 // Where a function leaves what it thinks of its answers, one entry per member.
 struct Marks {
-  std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
+  std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: good, but with something to be told
   double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
   double* error = nullptr;  // of least squares, relative, from above, where asked for
   bool as_given = false;    // members that are good after scaling only are in doubt: rcond is that of A itself

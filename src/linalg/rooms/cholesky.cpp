@@ -122,7 +122,7 @@ void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnos
        .common = common,
        .detail = [rcond](std::int64_t member, Verdict& v) { v.rcond = data_of<const double>(rcond)[member]; },
        .numbers = rcond,
-       .asymmetric = &asymmetric},
+       .to_tell = &asymmetric},
       state.verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         kernels::batched::cholesky<T>(n, from.a, reads_of(wanted.uplo), wanted.upper, range, data_of<T>(out), marks);
