@@ -163,8 +163,9 @@ WP_PACK int largest_of(M numbers) {
   return static_cast<int>(most);
 }
 
+inline constexpr double kThreeDigits = 1e-3;
 // x ← x^(2^halvings), lane by lane; error: that of x relative to its norm, to first order, from above. Where has x
-// left the range, with nine digits until then?
+// left the range, with three digits until then?
 template <class S>
 [[gnu::noinline]] M square_often(S n, M halvings, V*& x, V*& other, V& error) {
   const int most = opaque(largest_of(halvings));
@@ -177,8 +178,8 @@ template <class S>
         n, WP_EACH(e) { other[e] = active ? other[e] : x[e]; });
     std::swap(x, other);
     const LineSums next = column_sums(n, x);
-    beyond |= active & ~(0.0 * next.all == 0.0) & (error <= kNineDigits);
-    error = active ? fma(V{} + 2.0, error, V{} + n * kUnitOfDouble) * (norm * norm / next.most) : error;
+    beyond |= active & ~(0.0 * next.all == 0.0) & (error <= kThreeDigits);
+    error = active ? fma(V{} + 2.0, error, V{} + n * kUnitOfDouble) * (norm / next.most * norm) : error;
     norm = next.most;
   }
   return beyond;
@@ -196,7 +197,7 @@ inline constexpr double above_range = std::is_same_v<T, float> ? 0x1p128 : HUGE_
 template <class T, class S>
 [[gnu::noinline]] M exponential_block(S n, ExponentialRoom& r, M& beyond) {
   // How much worse than of a normal matrix the error may have become; how far ‖a‖² may be above ‖a²‖.
-  constexpr double kGrowth = 64, kFarFromNormal = 64, kLargestNorm = 600, kLargestBeyond = 0x1p14;
+  constexpr double kGrowth = 64, kFarFromNormal = 64, kLargestNorm = 600, kLargestBeyond = 0x1p20;
   const LineSums sums = column_sums(n, r.a);
   const Form form = form_of(n, r.a);
   const M within = (0.0 * sums.all == 0.0) & (sums.most <= kLargestBeyond);
@@ -223,15 +224,16 @@ template <class T, class S>
   beyond = regular & square_often(n, halvings, r.x, r.left, error);
   const V least = power_of_two<double>(halvings) * ((8 + n) * kUnitOfDouble);
   const LineSums after = column_sums(n, r.x);
-  const M known = regular & (norm <= kLargestNorm) & (error <= kGrowth * least);
-  if (any(known & ~in_range<T>(after.all))) {
+  const M outside = regular & (error <= kThreeDigits) & ~in_range<T>(after.all);
+  if (any(outside)) {
     V top = V{};
     every(
         n, WP_EACH(e) { top = larger(magnitude(r.x[e]), top); });
-    beyond |= known & (top >= above_range<T>);
+    beyond |= outside & (top >= above_range<T>);
   }
   if (any(form.symmetric)) restore(n, {form.symmetric, M{}, M{}}, r.x);
-  return known & (after.most >= least_exponential<T>)&in_range<T>(after.all);
+  return regular & (norm <= kLargestNorm) & (error <= kGrowth * least) &
+         (after.most >= least_exponential<T>)&in_range<T>(after.all);
 }
 
 template <class T>
