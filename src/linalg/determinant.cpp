@@ -26,13 +26,15 @@ void take(const Scaled& from, Determinant& to) {
 
 }  // namespace
 
-void judge_log(double log, Verdict& v) {
+void judge_log(double log, double u, Verdict& v) {
   if (v.exactly_singular || std::isnan(v.forward_error)) return;
-  const bool close = v.forward_error < 0.5;  // log(1 + ε) is some ε
-  const auto beside = [&](double size) { return close ? std::min(1.0, v.forward_error / size) : 1; };
+  const double size = std::fabs(log), off = v.forward_error < 1 ? v.forward_error / (1 - v.forward_error) : HUGE_VAL;
+  const double beside_one = off < HUGE_VAL ? off / std::max(size, 1.0) : 1;
   v.status = std::max(v.status == Status::ill_conditioned ? Status::ok : v.status,
-                      status_of(digits_of(beside(std::max(std::fabs(log), 1.0)), kUnit<double>), -1, kUnit<double>));
-  if (v.forward_error > 0) v.forward_error = std::max(kUnit<double>, beside(std::fabs(log)));
+                      status_of(digits_of(beside_one, kUnit<double>), -1, kUnit<double>));
+  if (v.forward_error > 0)  // beside the exact one, which may be as much smaller
+    v.forward_error =
+        (off < size ? std::max(kUnit<double>, off / (size - off)) : HUGE_VAL) + (u > kUnit<double> ? u : 0);
   v.digits = digits_of(v.forward_error, kUnit<double>);
 }
 

@@ -14,9 +14,9 @@ struct Determinant {
   Verdict verdict;         // of det
 };
 // What becomes of the verdict where the logarithm is the answer: log|det| is off by the relative error of det, which
-// near |det| = 1 is much beside it. That is told by its digits. Finding is made of it where it is much beside 1 too:
-// nobody needs digits of the 0 that a rotation has.
-void judge_log(double log, Verdict& v);
+// near |det| = 1 is much beside it, or more than all of it (an infinite error). That is told by its digits. Finding
+// is made of it where it is much beside 1 too: nobody needs digits of the 0 that a rotation has. `u`: of the result.
+void judge_log(double log, double u, Verdict& v);
 // By the factors; where those leave fewer than 9 digits: exact singularity is decided modulo primes, and matrices of
 // up to 200 rows are eliminated in 113-bit arithmetic. `factored`: the system of a, if there is one already.
 template <class T>

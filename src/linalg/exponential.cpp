@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "base/mix.hpp"
 #include "kernels/condition.hpp"
@@ -210,6 +211,65 @@ class Followed {
   std::uint64_t state_;
 };
 
+// How wrong x is, relative to its size: from above, by how much more than it must every squaring loses.
+template <class T>
+class BoundedByNorms {
+ public:
+  explicit BoundedByNorms(std::int64_t n) : each_(static_cast<double>(n) * Dense<T>::u), error_(8 * each_) {}
+  double now(const Dense<T>& x) {
+    const double next = x.norm1();
+    if (norm_ > 0) error_ = (2 * error_ + each_) * (norm_ / next) * norm_;
+    norm_ = next;
+    return error_;
+  }
+  void square(const Dense<T>&) {}
+
+ private:
+  double each_, error_, norm_ = 0;
+};
+// Or as several draws say.
+template <class T>
+class Drawn {
+ public:
+  Drawn(const Dense<T>& x, const Dense<T>& a, int halvings) {
+    for (int k = 0; k < Followed<T>::draws(a.n); ++k) all_.emplace_back(x, a, halvings, k);
+  }
+  double now(const Dense<T>& x) const {
+    double error = 0;
+    for (const Followed<T>& e : all_)
+      if (const double one = e.relative_to(x); !std::isnan(one)) error = std::hypot(error, one);
+    return error;
+  }
+  void square(const Dense<T>& x) {
+    for (Followed<T>& e : all_) e.square(x);
+  }
+
+ private:
+  std::vector<Followed<T>> all_;
+};
+
+// x^(2^halvings) by square(x, k), k falling to 0, and how wrong it is: 1 where that is more than `most`, on the way
+// or when it leaves the range of T. It is beyond that also where it is so small that it vanishes.
+template <class T, class Square, class Errors>
+Exponential<T> squared(Dense<T> x, int halvings, Square&& square, Errors errors, double most) {
+  constexpr int kVanishes = 4 * (1 - std::numeric_limits<typename Dense<T>::Real>::min_exponent);
+  bool above = false;
+  for (int k = halvings; k-- > 0;) {
+    if (!above) {
+      if (!(errors.now(x) <= most)) return {std::move(x), 1};
+      if (x.norm1() <= 0.5 && std::ldexp(1.0, k) >= kVanishes) return {Dense<T>(x.n, x.n), 0, true};
+      errors.square(x);
+    }
+    square(x, k);
+    above = above || !x.finite();
+    const auto left = [](const T& v) { return v != T(0) && std::isfinite(std::abs(v)); };
+    if (above && std::none_of(x.data.begin(), x.data.end(), left)) break;
+  }
+  if (above) return {std::move(x), 0, true};
+  const double error = errors.now(x);
+  return {std::move(x), error};
+}
+
 }  // namespace
 
 template <class T>
@@ -235,25 +295,27 @@ Exponential<T> exponential(const Dense<T>& a) {
   Dense<T> x = approximant(p, chosen.choice);
   const bool triangular = a.upper();
   if (triangular) exact_diagonals(a, chosen.halvings, x);
-  std::vector<Followed<T>> errors;
-  for (int k = 0; k < Followed<T>::draws(a.n); ++k) errors.emplace_back(x, a, chosen.halvings, k);
-  for (int k = chosen.halvings; k-- > 0;) {
-    for (Followed<T>& e : errors) e.square(x);
-    x = x * x;
-    if (triangular) exact_diagonals(a, k, x);
-  }
+  const auto square = [&](Dense<T>& y, int k) {
+    y = y * y;
+    if (triangular) exact_diagonals(a, k, y);
+  };
+  // What is squared often is mostly beyond the range, and following its errors takes most of the time.
+  constexpr int kOften = 8;
+  constexpr double kKnown = 1e-3, kNoDigit = 0.1;
+  if (chosen.halvings >= kOften)
+    if (Exponential<T> e = squared(x, chosen.halvings, square, BoundedByNorms<T>(a.n), kKnown); e.beyond) return e;
+  const Drawn<T> draws(x, a, chosen.halvings);
+  Exponential<T> e = squared(std::move(x), chosen.halvings, square, draws, kNoDigit);
+  if (e.beyond) return e;
   if (a.hermitian())
     for (std::int64_t i = 0; i < a.n; ++i)
       for (std::int64_t j = 0; j <= i; ++j) {
-        x(i, j) = (x(i, j) + conjugate(x(j, i))) / typename Dense<T>::Real(2);
-        x(j, i) = conjugate(x(i, j));
+        e.value(i, j) = (e.value(i, j) + conjugate(e.value(j, i))) / typename Dense<T>::Real(2);
+        e.value(j, i) = conjugate(e.value(i, j));
       }
-  double error = 0;
-  for (const Followed<T>& e : errors)
-    if (const double one = e.relative_to(x); !std::isnan(one)) error = std::hypot(error, one);
   // The condition of exp is at least the norm (Higham 2008, §10.2), as far as it is squared; 8 as roundings add up.
-  if (!triangular) error += 8 * Dense<T>::u * std::min(a.norm1(), std::ldexp(4 * kTheta.back(), chosen.halvings));
-  return {std::move(x), error};
+  if (!triangular) e.error += 8 * Dense<T>::u * std::min(a.norm1(), std::ldexp(4 * kTheta.back(), chosen.halvings));
+  return e;
 }
 
 template Exponential<float> exponential(const Dense<float>&);

@@ -9,6 +9,7 @@ template <class T>
 struct Exponential {
   Dense<T> value;
   double error = 0;  // relative, in the Frobenius norm: an estimate that follows the rounding errors to first order
+  bool beyond = false;  // the range of T, above or below; there is no error then
 };
 // Scaling and squaring with the norms of powers, which does not scale more than a matrix far from normal needs
 // (Al-Mohy & Higham 2009); the diagonal and the one beside it are exact for triangular matrices.

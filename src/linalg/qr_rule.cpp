@@ -79,6 +79,7 @@ const Op no_further = {
 // With F = R + W and K = F⁻¹ W, K acts on its range as 1 + a nilpotent matrix, so that with L_i = K (K − 1)^i, which
 // is 0 from some i = q on, and N_i = Σ_l (−1)^l L_(i+l),
 //   X₀ = (1 − N₀) F⁻¹,  X_(j+1) = Σ_i (−1)^(i+j) (i over j) N_i F⁻¹.
+// Members of a stack whose L_i have vanished add zeros to what the others need.
 std::vector<Tensor> laurent_terms(const Tensor& r, const Tensor& w, double tiny) {
   const std::int64_t k = r.shape().back();
   const Tensor one = identity(k, r.dtype()), f = add(r, w);
@@ -88,10 +89,11 @@ std::vector<Tensor> laurent_terms(const Tensor& r, const Tensor& w, double tiny)
   const Tensor size = maximum(size_of(K), 1);
   Tensor allowed = multiply(size, 2 * tiny);
   while (static_cast<std::int64_t>(L.size()) < k) {
-    Tensor next = matmul(L.back(), subtract(K, one));
+    const Tensor next = matmul(L.back(), subtract(K, one));
     allowed = multiply(allowed, size);
-    if (!any_true(greater(size_of(next), allowed))) break;
-    L.push_back(std::move(next));
+    const Tensor there = greater(size_of(next), allowed);
+    if (!any_true(there)) break;
+    L.push_back(where(there, next, 0));
   }
   for (std::size_t i = 0; i < L.size(); ++i) {
     N.push_back(L[i]);
@@ -335,18 +337,22 @@ Tensors vjp_qr(const Backward& b) {
     b.choose();
     refuse_completion(b, p, m, k);
   }
-  Tensor small, size;  // pivots that vanish up to rounding
-  bool singular = false, unsure = false;
+  Tensor small, size, limits;  // pivots that vanish up to rounding; which members have any
+  bool singular = false, regular = false, unsure = false;
   {
     const Unrecorded here;
     const Tensor pivots = wp::abs(diagonal(p.r1));
     size = squeeze(size_of(r), -1);
     small = less_equal(pivots, multiply(size, tiny));
-    singular = bool(wp::any(small));
+    limits = expand_dims(wp::any(small, {.axis = -1, .keepdims = true}), {.axis = -1});
+    singular = any_true(limits);
+    regular = any_true(logical_not(limits));
     unsure = bool(wp::any(less_equal(pivots, multiply(size, allowed))));
     if (recorded && !singular) find_small_pivots(b, pivots, size, allowed);
   }
   Tensor g = singular ? gradient_in_the_limit(b, p, small, size, k, tiny) : divided_by(b, top.n, p.r1);
+  if (singular && regular)  // which are what they are without the others
+    g = where(limits, g, divided_by(b, where(limits, 0, top.n), where(limits, identity(k, p.r1.dtype()), p.r1)));
   if (!singular && b.of_derivative()) find_cancelled_by(b, p.r1, g);
   if (!singular && !recorded && !b.of_derivative() && unsure) find_unsure_pivots(b, k, g);
   if (p.r2.defined())

@@ -196,12 +196,23 @@ void spectral_conditions(const Tensor& a, const Dims& batch, double* rcond) {
   });
 }
 
-Verdicts::Detail system_detail(const Tensor& a, const Dims& batch, const Tensor& rcond, double factor) {
+double inverse_error(std::int64_t n, double rcond) {
+  constexpr std::int64_t kOneByOne = 8;
+  return n == 1 ? kUnit<double> : kUnit<double> * (static_cast<double>(std::min(n, kOneByOne)) + 2 / rcond);
+}
+double refined_error(std::int64_t, double) {
+  return kUnit<double>;
+}
+double determinant_error(std::int64_t n, double rcond) {
+  return kUnit<double> * std::max(1.0, static_cast<double>(n) / rcond);
+}
+
+Verdicts::Detail system_detail(const Tensor& a, const Dims& batch, const Tensor& rcond, ErrorByCondition* error) {
   const auto known = std::make_shared<const Conditions>(a, batch, inverse_conditions, rcond);
-  return [known, factor](std::int64_t member, Verdict& v) {
+  return [known, error, n = a.shape().back()](std::int64_t member, Verdict& v) {
     v.rcond = (*known)[member];
     v.structure = member_structure(*known, member);
-    conclude<double>(v, kUnit<double> * std::max(1.0, factor / v.rcond), -1);
+    conclude<double>(v, error(n, v.rcond), -1);
   };
 }
 

@@ -233,7 +233,7 @@ void run_small(const Problem& p, const Options& o, const Factors* factors, const
        .size = p.n,
        .outputs = {y},
        .common = common,
-       .detail = system_detail(p.a, p.batch, rcond, refined ? 0 : 1),
+       .detail = system_detail(p.a, p.batch, rcond, refined ? refined_error : inverse_error),
        .numbers = rcond},
       state.verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {

@@ -126,6 +126,31 @@ TEST(QrGradient, OfSmoothLossesIsRightToSecondOrderWithoutFullRank) {
           close(hessian_product(loss.of, A, B), loss.directed(A, B), 1e-9, "product");
       }
 }
+// Of full rank and with one, two and three pivots that vanish, side by side.
+TEST(QrGradient, OfAMemberHasTheBitsThatItHasAlone) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{4, 4}, {6, 4}, {4, 6}}) {
+    const Tensor full = normal({m, n}, 3), other = normal({m, n}, 4), left = normal({m, 3}, 5),
+                 right = normal({3, n}, 6);
+    const auto of_rank = [&](std::int64_t r) {
+      return matmul(left[{slice(), slice(0, r)}], right[{slice(0, r), slice()}]);
+    };
+    const Tensors members{full, of_rank(3), of_rank(1), other, of_rank(2)};
+    const Tensor K = normal({m, n}, 7);
+    const auto by_r = [](const Tensor& x) { return sum(square(linalg::qr(x).R)); };
+    const auto by_both = [&](const Tensor& x) {
+      const auto f = linalg::qr(x);
+      return sum(K * matmul(f.Q, f.R));
+    };
+    for (const std::function<Tensor(const Tensor&)>& loss :
+         {std::function<Tensor(const Tensor&)>(by_r), std::function<Tensor(const Tensor&)>(by_both)}) {
+      const Tensor together = gradient_by(loss, stack(members));
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const Tensor beside = together[{static_cast<std::int64_t>(i)}], alone = gradient_by(loss, members[i]);
+        EXPECT_TRUE(bool(all(equal(beside, alone)))) << m << "x" << n << " member " << i << beside << alone;
+      }
+    }
+  }
+}
 TEST(QrGradient, OfALossThatDependsOnColumnsWithoutAPivotIsRefused) {
   const Tensor A{{1.0, 2.0, 3.0}, {2.0, 4.0, 6.0}, {1.0, 2.0, 3.0}}, W = normal({3, 3}, 1);
   GradientTape tape;

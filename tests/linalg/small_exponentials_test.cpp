@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/batched/exponential.hpp"
 #include "linalg/exponential.hpp"
 #include "long_tests.hpp"
 #include "small_stacks.hpp"
@@ -160,6 +161,50 @@ TEST(SmallStacks, ExponentialsHaveTheDiagnosisOfTheCarefulWay) {
   EXPECT_EQ(d[4].status, linalg::Status::nonfinite_input);
   EXPECT_TRUE(std::isnan(x[{4, 0, 0}].item<double>()));
   EXPECT_GT(d[1].digits, 13);
+}
+
+// Above and below; a rotation by so much that no digit of the angle is known has neither.
+TEST(SmallStacks, ExponentialsBeyondTheRangeAreToldAsThat) {
+  std::mt19937_64 g(7);
+  const auto told = [](const std::vector<double>& a, int n, DType dtype) {
+    return linalg::diagnosed::expm(stack_of(n, n, {a}, dtype)).diagnosis[0];
+  };
+  for (const DType dtype : {f64, f32})
+    for (const int n : {1, 2, 3, 4, 8, 9, 32})
+      for (const double size : {1e3, 3e4, 1e10, 1e30}) {
+        std::vector<double> above = draw(n, n, Want::any, g), below = draw(n, n, Want::definite, g);
+        for (double& v : above) v *= size / n;
+        for (double& v : below) v *= -50 * size;
+        for (int i = 0; i < n; ++i) above[static_cast<std::size_t>(i * n + i)] += size;
+        EXPECT_EQ(told(above, n, dtype).status, linalg::Status::overflow) << name(dtype) << " " << n << " " << size;
+        EXPECT_EQ(told(below, n, dtype).status, linalg::Status::overflow) << name(dtype) << " " << n << " " << size;
+        if (n != 2 || size < 1e20) continue;
+        EXPECT_EQ(told({0, size, -size, 0}, 2, dtype).status, linalg::Status::singular) << name(dtype) << " " << size;
+      }
+}
+// Lanes know that, up to norms of 2²⁰: a stack in which many are beyond is no slower for it.
+TEST(SmallStacks, ExponentialsBeyondTheRangeStayInLanes) {
+  std::mt19937_64 g(8);
+  const auto check = [&]<class T>(T, double size) {
+    constexpr std::int64_t members = 37;
+    for (const int n : {1, 2, 4, 8, 9, 32}) {
+      std::vector<T> a, x(static_cast<std::size_t>(members * n * n));
+      for (std::int64_t i = 0; i < members; ++i) {
+        const std::vector<double> one = draw(n, n, Want::any, g);
+        for (int e = 0; e < n * n; ++e)
+          a.push_back(static_cast<T>(one[static_cast<std::size_t>(e)] / n + (e % (n + 1) == 0 && i % 3 ? size : 0)));
+      }
+      std::vector<std::uint8_t> marks(members);
+      kernels::batched::exponential<T>(n, {a.data(), n * n, n, 1}, {0, members}, x.data(), {.redo = marks.data()});
+      for (std::int64_t i = 0; i < members; ++i)
+        EXPECT_EQ(marks[static_cast<std::size_t>(i)], i % 3 ? 2 : 0) << n << " member " << i;
+    }
+  };
+  check(double{}, 1e3);
+  check(double{}, 5e5);
+  check(float{}, 200);
+  check(float{}, 650);
+  check(float{}, 1e4);
 }
 
 }  // namespace

@@ -300,6 +300,7 @@ std::vector<Shape> shapes(const Row& row) {
 struct Compared {
   std::vector<std::vector<double>> ours, theirs;  // [measure][member]
   std::vector<double> conditions;
+  int to_refuse = 0, accepted = 0;  // of matrices without an answer
 };
 // Errors of `count` members.
 void measure(const Row& row, Kind kind, const Shape& s, const Type& t, int count, Draws& draws, Compared& to) {
@@ -322,14 +323,15 @@ void measure(const Row& row, Kind kind, const Shape& s, const Type& t, int count
     for (const Tensor& x : got) ours.push_back(member_of(x, i));
     const bool refused = any_nan(ours);
     if (refused && truth->expect == Truth::Expect::either) continue;
-    Errors mine(row.measures.size(), kNone), theirs = mine;
     if (truth->expect == Truth::Expect::refusal) {
-      if (refused) std::fill(mine.begin(), mine.end(), 0.0);
-    } else {
-      const Outputs other = row.theirs(p, *truth, t.dtype);
-      if (!refused) mine = row.errors(p, *truth, ours, t);
-      if (!any_nan(other)) theirs = row.errors(p, *truth, other, t);
+      ++to.to_refuse;
+      to.accepted += !refused;
+      continue;
     }
+    Errors mine(row.measures.size(), kNone), theirs = mine;
+    const Outputs other = row.theirs(p, *truth, t.dtype);
+    if (!refused) mine = row.errors(p, *truth, ours, t);
+    if (!any_nan(other)) theirs = row.errors(p, *truth, other, t);
     for (std::size_t k = 0; k < mine.size(); ++k) {
       to.ours[k].push_back(mine[k]);
       to.theirs[k].push_back(theirs[k]);
@@ -344,6 +346,7 @@ void measure(const Row& row, Kind kind, const Shape& s, const Type& t, int count
 // one member, for which LAPACK may have been lucky. The worst are therefore compared over their conditions: what is
 // left is the backward error, of which there are no outliers.
 void compare(const Row& row, const std::string& what, double u, const Compared& found) {
+  EXPECT_EQ(found.accepted, 0) << row.name << ", " << what << ": of " << found.to_refuse << " without an answer";
   const double members = static_cast<double>(found.conditions.size());
   for (std::size_t k = 0; k < row.measures.size() && members > 0; ++k) {
     const auto [name, floor] = row.measures[k];

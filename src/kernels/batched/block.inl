@@ -141,11 +141,12 @@ WP_PACK void mark(M good, std::int64_t first, int have, std::uint8_t* redo) {
   }
   for (int l = 0; l < have; ++l) redo[first + l] = good[l] ? 0 : 1;
 }
-WP_PACK void mark(M good, M symmetric, std::int64_t first, int have, std::uint8_t* redo) {
-  mark(good & symmetric, first, have, redo);
-  if (any(good & ~symmetric))
+// And something is to be told of those that are not plain.
+WP_PACK void mark(M good, M plain, std::int64_t first, int have, std::uint8_t* redo) {
+  mark(good & plain, first, have, redo);
+  if (any(good & ~plain))
     for (int l = 0; l < have; ++l)
-      if (good[l] && !symmetric[l]) redo[first + l] = 2;
+      if (good[l] && !plain[l]) redo[first + l] = 2;
 }
 
 // f(first, have) for every block of a range.

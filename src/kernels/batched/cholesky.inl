@@ -1,19 +1,34 @@
 #include "kernels/batched/block.inl"
 #include "kernels/batched/symmetric.inl"
 
-// Shares of the diagonal that elimination left, the least and the largest, as fractions: dividing would take longer
-// than all else.
+// Shares of the diagonal that elimination left, the least and their product, as fractions: dividing would take longer
+// than all else. The first one is 1, and none is larger.
 struct Shares {
-  V least = V{} + 1.0, of_least = V{} + 1.0, most = V{}, of_most = V{} + 1.0;
+  V least = V{} + 1.0, of_least = V{} + 1.0, all = V{} + 1.0, of_all = V{} + 1.0;
   WP_PACK void take(V rest, V whole) {
-    const M smaller = (rest * of_least)<(least * whole), greater = (rest * of_most)>(most * whole);
+    const M smaller = (rest * of_least) < (least * whole);
     least = smaller ? rest : least;
     of_least = smaller ? whole : of_least;
-    most = greater ? rest : most;
-    of_most = greater ? whole : of_most;
+    all *= rest;
+    of_all *= whole;
   }
-  WP_PACK V quotient() const { return least * of_most / (of_least * most); }
+  // Where the product is at least `bound`; false where it is not a normal number.
+  WP_PACK M product_above(double bound) const {
+    return (all >= 0x1p-900) & (all <= 0x1p900) & (all >= bound * of_all);
+  }
 };
+
+// Where is A = D H D with a diagonal of ones in H positive definite, and not only what rounding made of it? Up to n
+// (n + 1) u of H is rounding (Higham 2002, theorem 10.3), and its least eigenvalue is at least the product of the
+// shares over e, as the other ones add up to n at most; or 1/‖L⁻¹ D‖², which takes as long as L.
+template <class S>
+WP_PACK M surely_definite(S n, const V* l, const V* diagonal, const Shares& shares, M good) {
+  if constexpr (S::fixed && S::most <= 2) return good;  // the least share says it
+  const double least = 44 * n * kUnitOfDouble;
+  const M proved = shares.product_above(M_E * least);
+  if (!any(good & ~proved)) return good;
+  return good & (proved | (least * inverse_size(opaque(n), l, diagonal) <= 1.0));
+}
 
 // C elements of column k from row `first` on, less what the columns before it say. `summed`: that is summed first,
 // because subtracted one by one, it rounds a large element in every step; up to eight of them do no harm.
@@ -39,17 +54,17 @@ template <class T, class S>
   const Mirrored found = mirror<T>(n, a, reads);
   symmetric = found.symmetric;
   Shares shares;
-  V all = V{};
+  V all = V{}, diagonal[S::most];
   M good = found.extent.finite() & moderate(found.extent.largest);
   // Column k by its first `count` elements from the diagonal on.
   const auto begin_column = [&](int k, auto count, V& inverse) __attribute__((always_inline)) {
     using C = decltype(count);
     V x[C::most];
-    const V whole = a[k * n + k];
+    const V whole = diagonal[k] = a[k * n + k];
     reduce_column<!S::fixed>(count, n, k, k, a, x);
     const M positive = x[0] >= 0x1p-500;
     good &= positive;
-    shares.take(x[0], whole);
+    if (k > 0) shares.take(x[0], whole);
     V root;
     inverse = inverse_root(positive ? x[0] : V{} + 1.0, root);
     x[0] = root;
@@ -89,8 +104,9 @@ template <class T, class S>
       for (; i < n; ++i) rest(i, Fixed<1>{});
     }
   }
-  rcond = shares.quotient();
-  return good & (rcond >= 4e3 * n * kUnitOfDouble) & (0.0 * all == 0.0);
+  rcond = shares.least / shares.of_least;
+  good &= (rcond >= 4e3 * n * kUnitOfDouble) & (0.0 * all == 0.0);
+  return surely_definite(n, a, diagonal, shares, good);
 }
 
 template <class T>

@@ -163,41 +163,54 @@ WP_PACK int largest_of(M numbers) {
   return static_cast<int>(most);
 }
 
-// x ← x^(2^halvings), lane by lane; error: that of x relative to its norm, to first order, from above.
+inline constexpr double kThreeDigits = 1e-3;
+// x ← x^(2^halvings), lane by lane; error: that of x relative to its norm, to first order, from above. Where has x
+// left the range, with three digits until then?
 template <class S>
-[[gnu::noinline]] void square_often(S n, M halvings, V*& x, V*& other, V& error) {
+[[gnu::noinline]] M square_often(S n, M halvings, V*& x, V*& other, V& error) {
   const int most = opaque(largest_of(halvings));
   V norm = column_sums(n, x).most;
+  M beyond = M{};
   for (int step = 0; step < most; ++step) {
     const M active = halvings > step;
     times(n, x, x, other);
     every(
         n, WP_EACH(e) { other[e] = active ? other[e] : x[e]; });
     std::swap(x, other);
-    const V next = column_sums(n, x).most;
-    error = active ? fma(V{} + 2.0, error, V{} + n * kUnitOfDouble) * (norm * norm / next) : error;
-    norm = next;
+    const LineSums next = column_sums(n, x);
+    beyond |= active & ~(0.0 * next.all == 0.0) & (error <= kThreeDigits);
+    error = active ? fma(V{} + 2.0, error, V{} + n * kUnitOfDouble) * (norm / next.most * norm) : error;
+    norm = next.most;
   }
+  return beyond;
 }
 
 template <class T>
 inline constexpr double least_exponential = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-300;
 
+// Numbers that T has, or that round to one.
+template <class T>
+inline constexpr double above_range = std::is_same_v<T, float> ? 0x1p128 : HUGE_VAL;
+
+// Where is x beyond doubt, and where beyond the range of T? That is known of norms from which lanes take no answer,
+// and told beside the answers.
 template <class T, class S>
-[[gnu::noinline]] M exponential_block(S n, ExponentialRoom& r) {
+[[gnu::noinline]] M exponential_block(S n, ExponentialRoom& r, M& beyond) {
   // How much worse than of a normal matrix the error may have become; how far ‖a‖² may be above ‖a²‖.
-  constexpr double kGrowth = 64, kFarFromNormal = 64, kLargestNorm = 600;
+  constexpr double kGrowth = 64, kFarFromNormal = 64, kLargestNorm = 600, kLargestBeyond = 0x1p20;
   const LineSums sums = column_sums(n, r.a);
   const Form form = form_of(n, r.a);
-  M good = (0.0 * sums.all == 0.0) & (sums.most <= kLargestNorm);
-  const V norm = good ? sums.most : V{};
+  const M within = (0.0 * sums.all == 0.0) & (sums.most <= kLargestBeyond);
+  const V norm = within ? sums.most : V{};
   const M halvings = halvings_of(norm), squared = halvings > 0, small = norm <= kSeriesReaches;
   const V down = power_of_two<double>(-halvings);
   every(
       n, WP_EACH(e) { r.a[e] *= down; });
   times(n, r.a, r.a, r.a2);
   const V scaled = norm * down;
-  good &= ~squared | (~(form.lower | form.upper) & (scaled * scaled <= kFarFromNormal * column_sums(n, r.a2).most));
+  const M regular =
+      within &
+      (~squared | (~(form.lower | form.upper) & (scaled * scaled <= kFarFromNormal * column_sums(n, r.a2).most)));
   const bool some = any(small), others = any(~small);
   if (some) series(n, r);
   if (others) {  // where both ran, each lane takes its own
@@ -208,12 +221,19 @@ template <class T, class S>
           n, WP_EACH(e) { r.x[e] = small ? r.kept[e] : r.x[e]; });
   }
   V error = V{} + 8 * kUnitOfDouble;
-  square_often(n, halvings, r.x, r.left, error);
+  beyond = regular & square_often(n, halvings, r.x, r.left, error);
   const V least = power_of_two<double>(halvings) * ((8 + n) * kUnitOfDouble);
   const LineSums after = column_sums(n, r.x);
-  good &= (error <= kGrowth * least) & (after.most >= least_exponential<T>)&in_range<T>(after.all);
+  const M outside = regular & (error <= kThreeDigits) & ~in_range<T>(after.all);
+  if (any(outside)) {
+    V top = V{};
+    every(
+        n, WP_EACH(e) { top = larger(magnitude(r.x[e]), top); });
+    beyond |= outside & (top >= above_range<T>);
+  }
   if (any(form.symmetric)) restore(n, {form.symmetric, M{}, M{}}, r.x);
-  return good;
+  return regular & (norm <= kLargestNorm) & (error <= kGrowth * least) &
+         (after.most >= least_exponential<T>)&in_range<T>(after.all);
 }
 
 template <class T>
@@ -224,16 +244,17 @@ void exponential(int n, Source<T> a, Range range, T* to, Marks marks) {
   with_size(n, [&](auto size) {
     blocks(range, [&](std::int64_t first, int have) {
       load<T>(n, n, a, first, have, r.a);
-      M good;
+      M good, beyond;
       if (n == 1) {
         good = 0.0 * r.a[0] == 0.0;
         r.x[0] = exp<double>(r.a[0]);
+        beyond = good & (r.x[0] >= above_range<T>);
         good &= in_range<T>(r.x[0]) & (r.x[0] >= least_exponential<T>);
       } else {
-        good = exponential_block<T>(size, r);
+        good = exponential_block<T>(size, r, beyond);
       }
       store<T>(n * n, r.x, first, have, to);
-      mark(good, first, have, marks.redo);
+      mark(good | beyond, ~beyond, first, have, marks.redo);
     });
   });
 }

@@ -23,15 +23,7 @@ WP_PACK M factor_graded(int n, const GradedRoom& r, V& inverse) {
       l[i * n + k] = sum * over;
     }
   }
-  inverse = V{};
-  V y[kLargest];
-  for (int c = 0; c < n; ++c)
-    for (int i = c; i < n; ++i) {
-      V sum = V{} + (i == c ? 1.0 : 0.0);
-      for (int k = c; k < i; ++k) sum = less(l[i * n + k], y[k], sum);
-      y[i] = sum / l[i * n + i];
-      inverse = fma(y[i], y[i], inverse);
-    }
+  inverse = inverse_size(n, l, nullptr);
   return good;
 }
 

@@ -22,7 +22,7 @@ struct Range {
 
 // Where a function leaves what it thinks of its answers, one entry per member.
 struct Marks {
-  std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: not symmetric, where that is meant
+  std::uint8_t* redo;       // 1: in doubt; what was written means nothing. 2: good, but with something to be told
   double* rcond = nullptr;  // 1/(‖A‖₁‖A⁻¹‖₁), where asked for
   double* error = nullptr;  // of least squares, relative, from above, where asked for
   bool as_given = false;    // members that are good after scaling only are in doubt: rcond is that of A itself
@@ -53,7 +53,7 @@ template <class T>
 void determinant(std::int64_t n, Source<T> a, Range range, T* value, T* log, Marks marks);
 
 // A = L Lᵀ of the symmetric part of A, or of the triangle that is read; zeros above, or Lᵀ if `upper`. rcond: the
-// least share of a diagonal element that elimination left, over the largest.
+// least share of a diagonal element that elimination left.
 enum class Reads : std::uint8_t { both, lower, upper };
 template <class T>
 void cholesky(std::int64_t n, Source<T> a, Reads reads, bool upper, Range range, T* l, Marks marks);

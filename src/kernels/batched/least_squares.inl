@@ -162,10 +162,11 @@ WP_PACK Spread spread_of(int from, int to, int columns, int c, const V* x) {
   return {top, square_root(sum)};
 }
 
-// The error before anything is corrected, from above (Wedin 1973; Higham 2002, §20.1).
+// The error before anything is corrected, from above (Wedin 1973; Higham 2002, §20.1); what m roundings leave of a
+// condition of 1 beside.
 template <class S>
 WP_PACK V estimated(int m, S n, int columns, const LeastRoom& r, bool shortest, V norm, V condition) {
-  V error = 2.0 * kUnitOfDouble * condition;
+  V error = kUnitOfDouble * (2.0 * condition + m);
   for (int c = 0; c < columns && !shortest; ++c) {
     const V size = spread_of(0, n, columns, c, r.q).top, rest = spread_of(n, m, columns, c, r.p).length;
     const V apart = rest * std::sqrt(static_cast<double>(n)) / norm;  // σ₁ ≥ ‖M‖/√n

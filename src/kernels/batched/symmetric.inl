@@ -37,3 +37,19 @@ WP_PACK Mirrored mirror(S n, V* a, Reads reads) {
   }
   return {extent, apart <= 2 * rounding * extent.largest};
 }
+
+// ‖L⁻¹ D‖² (Frobenius) of a lower triangle, with the squares of the diagonal D, or without: null.
+[[gnu::noinline]] inline V inverse_size(int n, const V* l, const V* squares) {
+  V all = V{}, y[kLargest];
+  for (int c = 0; c < n; ++c) {
+    V size = V{};
+    for (int i = c; i < n; ++i) {
+      V sum = V{} + (i == c ? 1.0 : 0.0);
+      for (int k = c; k < i; ++k) sum = less(l[i * n + k], y[k], sum);
+      y[i] = sum / l[i * n + i];
+      size = fma(y[i], y[i], size);
+    }
+    all += squares ? squares[c] * size : size;
+  }
+  return all;
+}

@@ -2,10 +2,13 @@
 
 #include "base/text.hpp"
 #include "kernels/cholesky.hpp"
+#include "kernels/condition.hpp"
 #include "kernels/modular.hpp"
 #include "kernels/numbers.hpp"
+#include "kernels/triangular.hpp"
 #include "linalg/choice.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/quad.hpp"
 #include "linalg/rules.hpp"
@@ -27,6 +30,26 @@ void infer(Call& c) {
   c.output(c.key, c.in[0].shape());
 }
 
+// 1/‖L⁻¹ D‖₁², D² = `whole`, the diagonal before: but for a factor up to n the least eigenvalue of D⁻¹ A D⁻¹, which
+// the least share of the diagonal may be far above.
+template <class T>
+double least_eigenvalue(std::int64_t n, kernels::View<T> l, const std::vector<double>& whole) {
+  using R = typename kernels::RealOf<T>::type;
+  const auto scale = [&](T* x) {
+    for (std::int64_t i = 0; i < n; ++i) x[i] *= static_cast<R>(std::sqrt(whole[static_cast<std::size_t>(i)]));
+  };
+  const auto plain = [&](T* x) {
+    scale(x);
+    kernels::solve_triangular<T>({.upper = false, .unit = false}, n, 1, l, {x, 1, 1});
+  };
+  const auto adjoint = [&](T* x) {
+    kernels::solve_triangular<T>({.upper = true, .unit = false}, n, 1, l.transposed().conjugated(), {x, 1, 1});
+    scale(x);
+  };
+  const double inverse = static_cast<double>(kernels::inverse_norm<T>(n, plain, adjoint).estimate);
+  return 1 / (inverse * inverse);
+}
+
 // L of one member in the place of its lower triangle. A pivot that is only positive by rounding
 // is looked at exactly: again() gives the whole matrix.
 template <class T, class Again>
@@ -39,8 +62,9 @@ Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& 
   if (v.pivot >= 0) return Status::not_spd;
   for (std::int64_t i = 0; i < n; ++i) left.push_back(diagonal(i));
   v.rcond = least_share(whole, left);
-  const bool suspicious = v.rcond < 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
-  if (!suspicious || n > 300) return Status::ok;
+  if (n == 0 || n > kExact) return Status::ok;
+  const double least = 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
+  if (v.rcond >= least && least_eigenvalue<T>(n, view, whole) >= least) return Status::ok;
   const Hermitian<T> h = again();
   const kernels::View<T> matrix{h.matrix.data(), n, 1};
   v.exactly_singular = kernels::exactly_singular<T>(n, matrix);
@@ -98,7 +122,7 @@ void run_small(const Tensor& a, const Wanted& wanted, const Tensor& out, Diagnos
        .common = common,
        .detail = [rcond](std::int64_t member, Verdict& v) { v.rcond = data_of<const double>(rcond)[member]; },
        .numbers = rcond,
-       .asymmetric = &asymmetric},
+       .to_tell = &asymmetric},
       state.verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         kernels::batched::cholesky<T>(n, from.a, reads_of(wanted.uplo), wanted.upper, range, data_of<T>(out), marks);

@@ -77,7 +77,7 @@ void run(const Tensor& a, const Factors* factors, const Dims& batch, DType dtype
     if (!log) return put(first, i, bad ? nan : scaled(d.mantissa, d.exponent));
     put(first, i, bad ? nan : size > 0 ? d.mantissa / size : 0);
     log[i] = static_cast<R>(bad ? nan : d.log);
-    if (!bad) judge_log(d.log, verdicts[static_cast<std::size_t>(i)]);
+    if (!bad) judge_log(d.log, round_off(dtype), verdicts[static_cast<std::size_t>(i)]);
   });
 }
 
@@ -87,14 +87,14 @@ void run_small(const Tensor& a, const Tensors& out, Diagnosis::State& state) {
   const Tensor log = out.size() == 2 ? out[1] : Tensor();
   Verdict common;
   common.method = Method::lu;
-  Verdicts::Detail detail = system_detail(a, state.batch, {}, static_cast<double>(n));
+  Verdicts::Detail detail = system_detail(a, state.batch, {}, determinant_error);
   if (log.defined())
     detail = [detail, log](std::int64_t member, Verdict& v) {
       detail(member, v);
       const double value = value_at(log, member).real();
       if (v.structure >= Structure::lower && std::fabs(value) < kernels::batched::kNearOne / 2)
         v.forward_error = kUnit<double> * std::fabs(value);  // pivots are as given
-      judge_log(value, v);
+      judge_log(value, round_off(log.dtype()), v);
     };
   through_lanes(
       {.a = a,

@@ -72,7 +72,7 @@ std::vector<std::int64_t> run_small(const Tensor& a, const Wanted& wanted, const
        .outputs = {out[0], vectors},
        .common = common,
        .numbers = relative,
-       .asymmetric = &asymmetric},
+       .to_tell = &asymmetric},
       state.verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         kernels::batched::eigh<T>(n, from.a, reads_of(wanted.uplo), range, data_of<T>(out[0]), data_of<T>(vectors),

@@ -16,15 +16,17 @@ namespace {
 
 using namespace linalg;
 
+// Beyond the range: a finding of its own.
+void judge_beyond(Verdict& v) {
+  v.digits = 0;
+  v.nonzero = true;
+}
 template <class T>
 void judge(const Dense<T>& a, const Exponential<T>& e, Verdict& v) {
+  if (e.beyond || !e.value.finite()) return judge_beyond(v);
   if (a.n > 0) conclude(v, "exponential", e.error / Dense<T>::u, e.error, Dense<T>::u);
   v.nonzero = a.n > 0;
   if (a.hermitian()) v.structure = Structure::symmetric;
-  if (!e.value.finite()) {  // beyond the range: a finding of its own
-    v.status = Status::ok;
-    v.digits = 0;
-  }
 }
 
 // What lanes leave in doubt, in f64.
@@ -53,6 +55,7 @@ void run_small(Call& c, const Advice& advice) {
   auto state = new_state(c, batch, {}, false);
   state->threshold = 2 * std::numeric_limits<double>::epsilon();
   const Verdict common;
+  std::vector<std::int64_t> beyond;
   through_lanes(
       {.a = a,
        .batch = batch,
@@ -64,7 +67,8 @@ void run_small(Call& c, const Advice& advice) {
              const Tensor one = members_of(a, batch, {member}, f64);
              const Dense<double> m(n, n, {data_of<const double>(one), n, 1});
              judge(m, exponential(m), v);
-           }},
+           },
+       .to_tell = &beyond},
       state->verdicts,
       [&]<class T>(const Sources<T>& from, Range range, Marks marks) {
         kernels::batched::exponential<T>(n, from.a, range, data_of<T>(c.out[0]), marks);
@@ -72,6 +76,7 @@ void run_small(Call& c, const Advice& advice) {
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         run_careful(members_of(a, batch, doubtful, f64), own, to[0]);
       });
+  for (const std::int64_t i : beyond) judge_beyond(state->verdicts[static_cast<std::size_t>(i)]);
   settle(c, std::move(state), advice.policy, advice.text);
 }
 

@@ -48,7 +48,7 @@ bool positive_band(Dense<T> a) {
 
 // log det of a positive definite matrix: Cholesky decides whether it is one, or the pivots of a band.
 template <class T>
-double log_of(const Dense<T>& a, const System<T>* kept, Verdict& v) {
+double log_of(const Dense<T>& a, const System<T>* kept, double u, Verdict& v) {
   const bool decides =
       kept && (kept->verdict().method == Method::cholesky || kept->verdict().structure == Structure::diagonal ||
                kept->verdict().structure == Structure::banded);
@@ -62,7 +62,7 @@ double log_of(const Dense<T>& a, const System<T>* kept, Verdict& v) {
     v.status = Status::not_spd;
     return 0;
   }
-  judge_log(d.log, v);
+  judge_log(d.log, u, v);
   return d.log;
 }
 
@@ -76,8 +76,9 @@ void forward(Call& c) {
     const Hermitian<T> h(job.n, job.a, uplo);
     asymmetry[static_cast<std::size_t>(job.member)] = h.asymmetry;
     const KeptFor<T> kept(factors_of(c), batch_of(c.in[0]));
-    *job.template to<R>() = static_cast<R>(log_of(Dense<T>(job.n, job.n, {h.matrix.data(), job.n, 1}),
-                                                  kept ? &kept.system(job.member) : nullptr, job.verdict));
+    *job.template to<R>() =
+        static_cast<R>(log_of(Dense<T>(job.n, job.n, {h.matrix.data(), job.n, 1}),
+                              kept ? &kept.system(job.member) : nullptr, round_off(c.key), job.verdict));
   });
 }
 

@@ -101,7 +101,7 @@ void invert_small(std::int64_t n, const kernels::batched::Source<T>& a, bool ref
     kernels::batched::inverse<T>(n, a, range, x, marks);
   }
   doubt_rank(n, rtol, range, marks);
-  for (std::int64_t i = range.begin; i < range.end; ++i) marks.rcond[i] = 2 * kUnit<double> / marks.rcond[i];
+  for (std::int64_t i = range.begin; i < range.end; ++i) marks.rcond[i] = inverse_error(n, marks.rcond[i]);
 }
 
 // Through lanes; members in doubt as a stack of their own, or by the singular values that are kept.
