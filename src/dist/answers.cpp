@@ -94,7 +94,8 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(x + i * columns, columns, all.data() + i * wide);
     substitute(wide, all.data(), false);
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(all.data() + i * wide, columns, x + i * columns);
-    estimate({all.data() + columns, all.data() + columns + 1, wide}, surely_well<T>(options_, cheap, norm_));
+    estimate({all.data() + columns, all.data() + columns + 1, wide},
+             thorough_ ? 0 : surely_well<T>(options_, cheap, norm_));
     conclude_matrix();
   } else {
     judge();

@@ -119,7 +119,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
     v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
     if (fits && v.status != Status::nonfinite_input && in_doubt<T>(v)) second_opinion();
   } else {
-    if (!must || keep) system = std::make_shared<System<T>>(a, o);
+    if (!must || keep) system = std::make_shared<System<T>>(a, o, fits && p.told);
     if (!must) v = b.defined() ? system->solve(b, out.x) : system->inverse(out.x);
     if (system) nonfinite = system->nonfinite_text();
     if (must || (doubtful() && fits)) second_opinion();

@@ -23,8 +23,8 @@ namespace wp::dist {
 using linalg::Assume;
 
 template <class T>
-System<T>::System(const Matrix& a, const Options& options)
-    : a_(meant_by<T>(options, a)), options_(options), n_(a.rows()) {
+System<T>::System(const Matrix& a, const Options& options, bool thorough)
+    : a_(meant_by<T>(options, a)), options_(options), n_(a.rows()), thorough_(thorough) {
   if (!survey()) {
     verdict_.status = Status::nonfinite_input;
     return;

@@ -30,8 +30,9 @@ class System {
   using R = typename kernels::RealOf<T>::type;
   static constexpr double u = linalg::kUnit<T>;
 
-  // Looks at the matrix, scales and factors it.
-  System(const Matrix& a, const Options& options);
+  // Looks at the matrix, scales and factors it. thorough: rcond is estimated to the end, as on one machine, also
+  // where nothing depends on it.
+  System(const Matrix& a, const Options& options, bool thorough = false);
   const Verdict& verdict() const noexcept { return verdict_; }  // of the matrix alone, once judge() has run
   bool factored() const noexcept {
     return verdict_.status != Status::nonfinite_input && verdict_.status != Status::not_spd;
@@ -102,6 +103,7 @@ class System {
   Matrix a_;
   const Options options_;
   const std::int64_t n_;
+  const bool thorough_;
   Verdict verdict_;
   bool judged_ = false, zero_pivot_ = false;
   bool fresh_ = false;  // the memory of the factors holds A
