@@ -17,6 +17,7 @@
 #include "linalg/stack.hpp"
 #include "linalg/tikhonov.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/lines.hpp"
 
 namespace wp::dist {
 namespace {
@@ -26,7 +27,8 @@ struct Problem {
   Matrix a, b;  // b undefined: the inverse
   const SolveOptions& given;
   Options options;
-  bool told;  // somebody asks for the diagnosis
+  bool told;        // somebody asks for the diagnosis
+  DType own = f64;  // of A, as it was given: by it the diagnosis says what counts as zero
 };
 struct Answer {
   Matrix x;
@@ -83,9 +85,8 @@ void keep_reason(linalg::Diagnosis::State& state, const typename System<T>::Reas
   state.spectrum = [reason](std::int64_t, linalg::Member& m) {
     m.null_vector = reason.null_vector;
     if (m.rank < 0) m.rank = reason.rank;  // without the matrix
-    if (reason.rows.empty() && reason.columns.empty()) return;
-    m.dependent = reason.rows;
-    m.dependent_columns = reason.columns;
+    if (!reason.rows.empty()) m.dependent = reason.rows;
+    if (!reason.columns.empty()) m.dependent_columns = reason.columns;
     if (reason.exact) m.cond = std::numeric_limits<double>::infinity();
   };
 }
@@ -125,7 +126,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
     if (must || (doubtful() && fits)) second_opinion();
     const bool proved = fits && (n <= linalg::kExact || v.exactly_singular);
     if (v.status == Status::singular && !proved && system && system->factored()) {
-      reason = system->explain(linalg::round_off(asked));
+      reason = system->explain(linalg::round_off(p.own));
       v.exactly_singular = v.exactly_singular || reason->exact;
     }
     if (v.status == Status::singular && !fits && (o.if_ill == Policy::pinv || o.if_ill == Policy::ridge))
@@ -140,7 +141,8 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   consider_dtype(v, out.x, asked);
   out.state = new_state(p.op, v);
   out.state->names = o.names;
-  if (!reason || p.told || (reason->rows.empty() && reason->columns.empty())) out.state->matrix = whole;
+  if (!reason || p.told || (reason->rows.empty() && reason->columns.empty()))
+    out.state->matrix = whole.defined() ? packed(whole, p.own) : whole;
   out.state->threshold = o.high && n <= linalg::kQuadLargest ? 4 * linalg::kQuadRoundOff : linalg::kSingular<T>;
   if (!nonfinite.empty()) out.state->nonfinite = [nonfinite](std::int64_t) { return nonfinite; };
   if (reason) keep_reason<T>(*out.state, *reason);
@@ -225,13 +227,14 @@ Diagnosed<Matrix> solved(const Matrix& left, const Matrix& right, const SolveOpt
   need_defined(right, "b");
   const auto [a, b] = alike(left, right, where);
   const Place place(where);
+  const DType own = left.dtype();
   const bool on_tape = context().listeners != nullptr;
   auto kept = std::make_shared<std::shared_ptr<Kept>>();
   auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   Matrix x = taped(
       "dist.solve", {a, b},
       [=, &options](const Many& in) {
-        Answer found = run({"solve", in[0], in[1], options, o, told}, on_tape ? kept.get() : nullptr);
+        Answer found = run({"solve", in[0], in[1], options, o, told, own}, on_tape ? kept.get() : nullptr);
         *state = found.state;
         return found.x;
       },
@@ -255,7 +258,7 @@ Diagnosed<Matrix> inverted(const Matrix& a, const InvOptions& options, bool told
   Matrix x = taped(
       "dist.inv", {a},
       [=, &given](const Many& in) {
-        Answer found = run({"inv", in[0], {}, given, o, told});
+        Answer found = run({"inv", in[0], {}, given, o, told, in[0].dtype()});
         *state = found.state;
         return found.x;
       },

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "dist/matrix.hpp"
+#include "linalg/judgement.hpp"
 #include "long_tests.hpp"
 #include "matrices.hpp"
 
@@ -49,21 +50,26 @@ double factor_between(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b)) ? 1 : std::max(a / b, b / a);
 }
 
-// `estimated`: rcond is an estimate from factors, elsewhere of singular values.
-void expect_same(const linalg::Diagnosis& many, const linalg::Diagnosis& one, bool estimated,
+// `estimated`: rcond is an estimate from factors, elsewhere of singular values. `large`: more than 300 rows.
+void expect_same(const linalg::Diagnosis& many, const linalg::Diagnosis& one, bool estimated, bool large,
                  const std::string& what) {
   SCOPED_TRACE(what + "\nmany " + many.json() + "\none  " + one.json());
   const linalg::Member &m = many[0], &o = one[0];
   EXPECT_EQ(m.status, o.status);
-  EXPECT_EQ(m.exactly_singular, o.exactly_singular);
   EXPECT_EQ(m.certified, o.certified);
   EXPECT_EQ(m.rank, o.rank);
   EXPECT_EQ(m.rank_doubt.empty(), o.rank_doubt.empty());
-  EXPECT_EQ(m.dependent, o.dependent);
-  EXPECT_EQ(m.dependent_columns, o.dependent_columns);
+  EXPECT_EQ(m.dependent.empty(), o.dependent.empty());
+  EXPECT_EQ(m.dependent_columns.empty(), o.dependent_columns.empty());
+  // A relation that null vectors show is compared exactly in any size; one machine decides up to 300 rows.
+  if (const bool more = large && m.exactly_singular; !more) {
+    EXPECT_EQ(m.exactly_singular, o.exactly_singular);
+    EXPECT_EQ(m.dependent, o.dependent);
+    EXPECT_EQ(m.dependent_columns, o.dependent_columns);
+    EXPECT_LE(factor_between(m.cond, o.cond), 1.2);
+  }
   EXPECT_EQ(m.null_vector.defined(), o.null_vector.defined());
   EXPECT_LE(factor_between(m.rank_threshold, o.rank_threshold), 1.001);
-  EXPECT_LE(factor_between(m.cond, o.cond), 1.2);
   const bool rounding = m.rank_gap > 1e6 && o.rank_gap > 1e6;  // the next value is
   EXPECT_LE(rounding ? 1 : factor_between(m.rank_gap, o.rank_gap), 1.01);
   EXPECT_LE(m.exactly_singular ? 1 : factor_between(m.rcond, o.rcond), estimated ? 1.1 : 1.01);
@@ -128,7 +134,7 @@ void expect_all_the_same(std::int64_t m, std::int64_t n, DType dtype, const std:
     for (const auto& [op, ask] : asked) {
       const linalg::Diagnosis one = ask.one(a, b);
       for (const Layout& layout : layouts(blocks))
-        expect_same(ask.many(a, b, layout), one, ask.estimated,
+        expect_same(ask.many(a, b, layout), one, ask.estimated, std::max(m, n) > linalg::kExact,
                     say(op, " of ", name, ", ", dtype, " [", m, ", ", n, "], ", facts(layout)));
     }
 }

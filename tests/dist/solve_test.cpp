@@ -196,6 +196,8 @@ TEST(Solve, ShapesMustFit) {
   EXPECT_THROW(solve(a, b), ShapeError);
   EXPECT_THROW(solve(Matrix::from(ones({6, 5}), some_layout()), b), ShapeError);
   EXPECT_THROW(solve(a, Matrix()), ArgumentError);
+  EXPECT_THROW(solve(Matrix(), b), ArgumentError);
+  EXPECT_THROW(inv(Matrix()), ArgumentError);
   try {
     solve(a, b);
     ADD_FAILURE() << "five data for six rows";
