@@ -49,17 +49,25 @@ const std::map<std::string, Case>& cases() {
     sl::getrf<T>(l(f), pivots);
     sl::getrs<T>(false, l(f), pivots, l(x));
   };
+  const auto bare_inv = [=](const Matrix& a, const Matrix&) {
+    Matrix f = dist::copy_of(a);
+    std::vector<int> pivots;
+    sl::getrf<T>(l(f), pivots);
+    sl::getri<T>(l(f), pivots);
+  };
+  const auto bare_lstsq = [=](const Matrix& a, const Matrix& b) {
+    Matrix f = dist::copy_of(a), x = dist::copy_of(b);
+    std::vector<T> tau;
+    sl::geqrf<T>(l(f), tau);
+    sl::apply_q<T>(true, a.columns(), l(f), tau, l(x));
+    sl::trtrs<T>(true, false, false, l(f), l(x), a.columns());
+  };
   static const std::map<std::string, Case> all{
       {"solve", {solve, bare_solve}},
       {"solve64", {solve, bare_solve, false, 64}},
-      {"inv",
-       {[](const Matrix& a, const Matrix&) { dist::inv(a); },
-        [=](const Matrix& a, const Matrix&) {
-          Matrix f = dist::copy_of(a);
-          std::vector<int> pivots;
-          sl::getrf<T>(l(f), pivots);
-          sl::getri<T>(l(f), pivots);
-        }}},
+      {"diagnosed_solve", {[](const Matrix& a, const Matrix& b) { dist::diagnosed::solve(a, b); }, bare_solve}},
+      {"inv", {[](const Matrix& a, const Matrix&) { dist::inv(a); }, bare_inv}},
+      {"diagnosed_inv", {[](const Matrix& a, const Matrix&) { dist::diagnosed::inv(a); }, bare_inv}},
       {"lu",
        {[](const Matrix& a, const Matrix&) { dist::lu(a); },
         [=](const Matrix& a, const Matrix&) {
@@ -82,15 +90,8 @@ const std::map<std::string, Case>& cases() {
           sl::geqrf<T>(l(f), tau);
           sl::make_q<T>(a.columns(), l(f), tau);
         }}},
-      {"lstsq",
-       {[](const Matrix& a, const Matrix& b) { dist::lstsq(a, b); },
-        [=](const Matrix& a, const Matrix& b) {
-          Matrix f = dist::copy_of(a), x = dist::copy_of(b);
-          std::vector<T> tau;
-          sl::geqrf<T>(l(f), tau);
-          sl::apply_q<T>(true, a.columns(), l(f), tau, l(x));
-          sl::trtrs<T>(true, false, false, l(f), l(x), a.columns());
-        }}},
+      {"lstsq", {[](const Matrix& a, const Matrix& b) { dist::lstsq(a, b); }, bare_lstsq}},
+      {"diagnosed_lstsq", {[](const Matrix& a, const Matrix& b) { dist::diagnosed::lstsq(a, b); }, bare_lstsq}},
       {"svd",
        {[](const Matrix& a, const Matrix&) { dist::svd(a); },
         [=](const Matrix& a, const Matrix&) {

@@ -75,7 +75,8 @@ struct LoadMatrixOptions {
 };
 
 // An m × n matrix of f32, f64, c64 or c128 whose blocks are on the ranks of a grid. A value: copies share, nothing
-// changes it. A vector is a matrix with one column that files and gather() show as 1-d.
+// changes it. A vector is a matrix with one column that files and gather() show as 1-d; functions take it as
+// right-hand side, factor of a product or for its norm, and refuse it as A.
 class Matrix {
  public:
   Matrix() = default;  // of nothing

@@ -1,4 +1,4 @@
-// Answers from the factors of a distributed system: solutions, inverses, and why there are none.
+// Answers from the factors of a distributed system: solutions and inverses.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,6 @@
 #include "kernels/each_float.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/comparison.hpp"
-#include "linalg/explain.hpp"
 #include "linalg/refine.hpp"
 
 namespace wp::dist {
@@ -95,7 +94,8 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(x + i * columns, columns, all.data() + i * wide);
     substitute(wide, all.data(), false);
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(all.data() + i * wide, columns, x + i * columns);
-    estimate({all.data() + columns, all.data() + columns + 1, wide}, surely_well<T>(options_, cheap, norm_));
+    estimate({all.data() + columns, all.data() + columns + 1, wide},
+             thorough_ ? 0 : surely_well<T>(options_, cheap, norm_));
     conclude_matrix();
   } else {
     judge();
@@ -280,90 +280,9 @@ Verdict System<T>::inverse(Matrix& x) {
   return panels(n_, unit, x, false);
 }
 
-// Inverse iteration on the factors, from the start vector of the estimate; the largest element is 1.
-template <class T>
-std::vector<T> System<T>::null_vector(bool adjoint) {
-  std::vector<T> v(static_cast<std::size_t>(n_)), other(v.size());
-  kernels::inverse_norm_starts<T>(n_, other.data(), v.data(), 1);
-  for (int step = 0; step < 3; ++step) {
-    substitute(1, v.data(), adjoint);
-    double most = 0;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < v.size(); ++i)
-      if (const double size = size_of_number(v[i]); !(size <= most)) most = size, at = i;
-    if (!(most > 0) || !std::isfinite(most)) return {};
-    const T largest = v[at];
-    for (T& e : v) e /= largest;
-  }
-  return v;
-}
-
-template <class T>
-std::string relation(const Matrix& a, const std::vector<T>& v, bool rows, const std::vector<std::string>& names,
-                     bool& exact) {
-  using Wide = linalg::Sum<T>;
-  constexpr std::size_t kTerms = 7;
-  constexpr double u = linalg::kUnit<T>;
-  const double least = std::sqrt(u);
-  std::vector<std::int64_t> chosen;
-  for (std::size_t i = 0; i < v.size(); ++i)
-    if (size_of_number(v[i]) > least) chosen.push_back(static_cast<std::int64_t>(i));
-  if (chosen.empty() || chosen.size() > kTerms) return {};
-  const std::int64_t n = rows ? a.columns() : a.rows();
-  std::vector<Wide> lines;
-  std::vector<T> line(static_cast<std::size_t>(n));
-  std::vector<std::string> labels;
-  const std::string_view kind = rows ? "row" : "column";
-  for (const std::int64_t k : chosen) {
-    rows ? gather_rows<T>(local<T>(a), k, 1, line.data()) : gather_columns<T>(local<T>(a), k, 1, line.data());
-    for (const T& e : line) lines.push_back(Wide(e));
-    const auto named = static_cast<std::size_t>(k);
-    labels.push_back(named < names.size() ? names[named] : say(kind, ' ', k));
-  }
-  const auto count = static_cast<std::int64_t>(chosen.size());
-  const kernels::View<Wide> view{lines.data(), n, 1};
-  std::string text = linalg::exactly_dependent_rows<Wide>(count, n, view, kind, labels);
-  exact = exact || !text.empty();
-  if (text.empty()) {
-    const double tolerance = std::max(1e-13, 8 * u * static_cast<double>(n));
-    text = linalg::nearly_dependent_rows<Wide>(count, n, view, tolerance, kind, labels);
-  }
-  return text;
-}
-
-template <class T>
-typename System<T>::Reason System<T>::explain() {
-  const Stage stage("find the reason");
-  Reason reason;
-  if (zero_pivot_) {
-    const R tiny = static_cast<R>(u * std::max(norm_, std::numeric_limits<double>::min()));
-    local<T>(factors_).each([&](std::int64_t i, std::int64_t j, T& v) {
-      if (i == j && v == T(0)) v = T(tiny);
-    });
-  }
-  const std::vector<T> right = null_vector(false), left = null_vector(true);
-  // Names are of columns; of a symmetric matrix also of rows.
-  const bool both = verdict_.structure == Structure::symmetric || verdict_.structure == Structure::spd;
-  if (!left.empty())
-    reason.rows = relation(a_, left, true, both ? options_.names : std::vector<std::string>(), reason.exact);
-  if (right.empty()) return reason;
-  if (!both) reason.columns = relation(a_, right, false, options_.names, reason.exact);
-  std::vector<T> null = right;  // of S; that of A is C times it
-  double length = 0;
-  for (std::size_t i = 0; i < null.size(); ++i) {
-    if (!columns_.empty()) null[i] = times_power(null[i], columns_[i]);
-    length = std::hypot(length, static_cast<double>(std::abs(null[i])));
-  }
-  for (T& e : null) e /= static_cast<R>(length);
-  reason.null_vector = Tensor::from(null, {n_});
-  return reason;
-}
-
 #define WP_INSTANTIATE(T)                                          \
   template Verdict System<T>::solve(const Matrix&, Matrix&, bool); \
-  template Verdict System<T>::inverse(Matrix&);                    \
-  template typename System<T>::Reason System<T>::explain();        \
-  template std::string relation(const Matrix&, const std::vector<T>&, bool, const std::vector<std::string>&, bool&);
+  template Verdict System<T>::inverse(Matrix&);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

@@ -5,6 +5,7 @@
 #include "autodiff/collective.hpp"
 #include "base/text.hpp"
 #include "dist/noting.hpp"
+#include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
 #include "kernels/numbers.hpp"
@@ -135,13 +136,10 @@ void consider_dtype(Verdict& v, const Matrix& x, DType dtype) {
   if (v.digits > digits) v.digits = digits;
   if (v.forward_error < u) v.forward_error = u;
   if (!x.defined() || v.status > Status::ill_conditioned) return;
-  const bool good = linalg::with_float(x.dtype(), [&]<class T>(T) {
-    const Local<T> l = local<T>(x);
-    return std::all_of(l.data, l.data + l.rows() * l.columns(), [](T e) { return is_finite(e); });
-  });
-  if (reduced(good ? 1 : 0, MPI_MIN)) return;
+  const NonFinite bad = find_nonfinite(x);
+  if (bad.count == 0) return;
   v.status = Status::overflow;
-  v.reason = say("has an answer beyond the range of ", dtype, ".");
+  v.reason = say("has an answer beyond the range of ", dtype, ": element ", bad.element, " is ", bad.value, ".");
 }
 
 void act(const linalg::Diagnosis& d, Policy policy, std::string_view advice) {

@@ -1,5 +1,6 @@
 // What the public functions share: options as those of linalg, diagnoses that are the same on every rank, and tapes.
 #pragma once
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -30,9 +31,18 @@ void need_no_out(const void* out);
 
 // A diagnosis of one matrix.
 std::shared_ptr<linalg::Diagnosis::State> new_state(std::string_view op, const Verdict& v);
+// Whether linalg itself should judge an answer of a small matrix: it is not ok, or has lost so many digits that
+// linalg would look closer.
+template <class T>
+bool in_doubt(const Verdict& v) {
+  constexpr double kLost = std::max(linalg::kGoodEnough, 1e3 * linalg::kUnit<T>);
+  return v.status != Status::ok || v.forward_error > kLost;
+}
 // At most the digits of the dtype; an answer that is not finite though its problem is good is an overflow.
 void consider_dtype(Verdict& v, const Matrix& x, DType dtype);
 void fill_nan(const Matrix& x);
+// Advice where singular values or eigenvalues could not be found.
+inline constexpr std::string_view kNoValues = "Look at the matrix: its singular values could not be found.";
 // What the policy says, and a finding where the answer is beyond the range of its dtype (WP-LIN-007).
 void act(const linalg::Diagnosis& d, Policy policy, std::string_view advice);
 

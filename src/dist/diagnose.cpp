@@ -1,10 +1,10 @@
 // All that is to be known of a distributed matrix.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/one_place.hpp"
+#include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
 #include "linalg/stack.hpp"
@@ -16,7 +16,7 @@ Diagnosed<Tensor> diagnose(const Matrix& a, const InvOptions& options, Where whe
   const Stage stage("dist.diagnose", where);
   const SolveOptions given = as_solve_options(options);
   meet(say("dist.diagnose ", facts(a), ", ", options_text(given)));
-  need_defined(a, "A");
+  need_matrix(a);
   need_no_out(options.out);
   const bool square = a.rows() == a.columns();
   if (const std::vector<std::string> told = told_options(given); !square && !told.empty())
@@ -29,24 +29,20 @@ Diagnosed<Tensor> diagnose(const Matrix& a, const InvOptions& options, Where whe
   Tensor sigma;
   if (v.status == Status::nonfinite_input) return {sigma, d};
   sigma = svdvals(a, {.if_ill = "nan"}, where);
+  if (fits_one_place(a)) return {sigma, d};  // it has the matrix, and answers as on one machine
   const std::vector<double> s = wp::astype(sigma, f64).to_vector<double>();
-  auto state = new_state(d.state()->op, v);
+  const auto state = new_state(d.state()->op, v);
   state->names = d.state()->names;
   state->threshold = d.state()->threshold;
-  const double most = static_cast<double>(std::max(a.rows(), a.columns())) * 2 * linalg::round_off(a.dtype());
+  const double most =
+      s.empty() ? 0
+                : static_cast<double>(std::max(a.rows(), a.columns())) * 2 * linalg::round_off(a.dtype()) * s.front();
   state->spectrum = [d, s, most](std::int64_t, linalg::Member& m) {
     const linalg::Member known = d[0];
     m.null_vector = known.null_vector;
     m.dependent = known.dependent;
     m.dependent_columns = known.dependent_columns;
-    m.rank_threshold = s.empty() ? 0 : most * s.front();
-    m.rank = s.empty() ? 0 : std::count_if(s.begin(), s.end(), [&](double e) { return e > most * s.front(); });
-    const auto all = static_cast<std::int64_t>(s.size());
-    if (m.exactly_singular && m.rank == all) m.rank = all - 1;
-    if (s.empty()) return;
-    m.cond = m.exactly_singular || s.back() == 0 ? std::numeric_limits<double>::infinity() : s.front() / s.back();
-    if (m.rank > 0 && m.rank < all)
-      m.rank_gap = s[static_cast<std::size_t>(m.rank - 1)] / s[static_cast<std::size_t>(m.rank)];
+    tell_values(s, most, std::count_if(s.begin(), s.end(), [&](double e) { return e > most; }), m);
   };
   return {sigma, linalg::Diagnosis(state)};
 }

@@ -147,7 +147,6 @@ struct Choleskied {
 Choleskied choleskied(const Matrix& a, const CholeskyOptions& o, Where where) {
   meet(say("dist.cholesky ", facts(a), ", upper ", o.upper, ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or(""),
            names_text(o.names)));
-  need_defined(a, "A");
   need_square(a);
   policy_of(o.if_ill);
   need_no_out(o.out);
@@ -188,7 +187,6 @@ struct Logdetted {
 };
 Logdetted logdetted(const Matrix& a, const LogdetOptions& o, Where where) {
   meet(say("dist.logdet ", facts(a), ", if_ill ", o.if_ill, ", uplo ", o.uplo.value_or(""), names_text(o.names)));
-  need_defined(a, "A");
   need_square(a);
   policy_of(o.if_ill);
   const Place place(where);
@@ -258,7 +256,7 @@ Diagnosed<Tensor> logdet(const Matrix& a, const LogdetOptions& o, Where where) {
 Diagnosed<LuResult> lu(const Matrix& a, const LuOptions& o, Where where) {
   const Stage stage("dist.lu", where);
   meet(say("dist.lu ", facts(a), ", if_ill ", o.if_ill));
-  need_defined(a, "A");
+  need_matrix(a);
   policy_of(o.if_ill);
   need_no_out(o.out);
   LuResult out;
@@ -302,7 +300,7 @@ Diagnosed<LuResult> lu(const Matrix& a, const LuOptions& o, Where where) {
 Diagnosed<QrResult> qr(const Matrix& a, const QrOptions& o, Where where) {
   const Stage stage("dist.qr", where);
   meet(say("dist.qr ", facts(a), ", mode ", o.mode, ", if_ill ", o.if_ill));
-  need_defined(a, "A");
+  need_matrix(a);
   policy_of(o.if_ill);
   need_no_out(o.out);
   if (o.mode != "reduced" && o.mode != "complete")

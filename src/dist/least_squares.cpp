@@ -4,8 +4,8 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/errors.hpp"
 #include "dist/one_place.hpp"
-#include "dist/products.hpp"
 #include "dist/residual.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/spectral.hpp"
@@ -13,11 +13,13 @@
 #include "dist/team.hpp"
 #include "kernels/condition.hpp"
 #include "kernels/numbers.hpp"
-#include "linalg/bounds.hpp"
 #include "linalg/cutoff.hpp"
 #include "linalg/filters.hpp"
 #include "linalg/refine.hpp"
+#include "linalg/scaled_condition.hpp"
 #include "linalg/stack.hpp"
+#include "linalg/tikhonov.hpp"
+#include "ops/lines.hpp"
 
 namespace wp::dist {
 namespace {
@@ -135,7 +137,7 @@ bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matr
     error = std::max(error, found.error);
     scatter_columns<T>(z.data() + (tall ? longest * count : 0), first, count, local<T>(x));
   }
-  v.forward_error = error;
+  linalg::conclude_least_squares<T>(v, error);
   return true;
 }
 
@@ -155,7 +157,8 @@ void by_values(const Matrix& given, const Matrix& a, const Matrix& b, const Sett
     v.method = Method::ridge;
     v.ridge = svd.choose_ridge(o.ridge, &b);
     v.freedom = linalg::freedom(sigma, v.ridge);
-    x = svd.apply(linalg::tikhonov(sigma, v.ridge), &b);
+    x = svd.apply(linalg::tikhonov(sigma, v.ridge, linalg::kUnit<T>), &b);
+    linalg::conclude_ridge<T>(v, ridge_error<T>(a, svd, v.ridge, &b, x));
     return;
   }
   const double least = o.cutoff(svd.largest());
@@ -163,24 +166,36 @@ void by_values(const Matrix& given, const Matrix& a, const Matrix& b, const Sett
   keep_spectrum<T>(state, given, svd, v.kept);
   x = svd.apply(linalg::truncated(sigma, least), &b);
   v.rcond = v.kept > 0 ? sigma[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
-  // Wedin 1973: κ for what the solution has of b, κ² for what is left of it.
-  Matrix r = copy_of(b);
-  scalapack::gemm<T>(false, false, T(-1), local<T>(a), local<T>(x), T(1), local<T>(r));
-  const double left = matrix_norm(r), length = matrix_norm(x),
-               u = linalg::growth_of_errors(std::max(a.rows(), a.columns())) * linalg::kUnit<T>;
-  const double ratio = svd.largest() * length > 0 ? left / (svd.largest() * length) : 0;
-  v.forward_error = std::min(1.0, 2 * u / v.rcond * (1 + ratio / v.rcond));
+  linalg::conclude_least_squares<T>(v, truncated_error<T>(a, svd, v.kept, &b, x));
 }
 
 // By linalg itself.
-Verdict certified(const Matrix& a, const Matrix& b, const LstsqOptions& o, Matrix& x) {
-  const Tensor left = brought_together(a), right = brought_together(b);
+void ask_one_place(const Matrix& a, const Matrix& b, const LstsqOptions& o, linalg::Diagnosis::State& state,
+                   Verdict& v, Matrix& x) {
+  if (!state.matrix.defined()) state.matrix = brought_together(a);
+  const Tensor left = state.matrix, right = brought_together(b);
   const Found found = in_one_place([&] {
     const auto one = linalg::diagnosed::lstsq(left, right, o);
     return std::pair{std::vector<Tensor>{one.value}, one.diagnosis};
   });
   x = spread(found.values[0], a.layout(), b.is_vector());
-  return found.verdict;
+  v = found.verdict;
+}
+
+// What linalg would tell of a matrix of full rank: rcond from the singular values, which it has, if somebody asks.
+void keep_known(linalg::Diagnosis::State& state, std::int64_t rank) {
+  state.spectrum = [whole = state.matrix, rank](std::int64_t, linalg::Member& m) {
+    m.rank = rank;
+    if (!whole.defined() || std::isnan(m.cond)) return;
+    const DType work = is_complex(whole.dtype()) ? c128 : f64;
+    linalg::with_float(work, [&]<class T>(T) {
+      const Tensor a = packed(whole, work);
+      const std::int64_t rows = a.shape()[0], columns = a.shape()[1];
+      const kernels::View<T> view{reinterpret_cast<const T*>(a.node()->data), columns, 1};
+      m.rcond = linalg::scaled_rcond_of<T>(rows, columns, view, rank,
+                                           linalg::balanced_rcond<T>(rows, columns, view, 1 / m.cond));
+    });
+  };
 }
 
 Diagnosed<Matrix> minimised(const Matrix& left, const Matrix& right, const LstsqOptions& o, bool told, Where where) {
@@ -189,19 +204,18 @@ Diagnosed<Matrix> minimised(const Matrix& left, const Matrix& right, const Lstsq
       .if_ill = o.if_ill, .ridge = o.ridge, .noise = o.noise, .certify = o.certify, .names = o.names};
   meet(say("dist.lstsq A ", facts(left), ", b ", facts(right), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol,
            ", ", options_text(as_solve)));
-  need_defined(left, "A");
+  need_matrix(left);
   need_defined(right, "b");
   need_no_out(o.out);
   if (left.rows() != right.rows())
-    refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", left.rows(), ", ", left.columns(),
-                                         "], b [", right.rows(), ", ", right.columns(), "]."));
+    refuse<ShapeError>("WP-SHP-017",
+                       say("b must have as many rows as A; got A ", shape_of(left), ", b ", shape_of(right), "."));
   const auto [a, b] = alike(left, right, where);
   policy_of(o.if_ill);
   if (o.certify) need_one_place(a, "certify", "The diagnosis of the plain call has an estimate of the error.");
   // What counts as zero is decided by the dtype that was given, also where more digits are computed.
   const Settings settings{linalg::cutoff_of(o.rtol, o.atol, a.dtype(), std::max(a.rows(), a.columns())),
                           system_options({.ridge = o.ridge, .noise = o.noise}).ridge};
-  const bool ridge = settings.ridge.rule != linalg::RidgeRule::none;
   Verdict v;
   Matrix x;
   auto state = new_state("lstsq", v);
@@ -219,19 +233,20 @@ Diagnosed<Matrix> minimised(const Matrix& left, const Matrix& right, const Lstsq
       fill_nan(x);
       return;
     }
-    if (o.certify) {
-      v = certified(a, b, o, x);
+    const bool fits = fits_one_place(a), ridge = settings.ridge.rule != linalg::RidgeRule::none;
+    const Matrix wide = converted(a, work), side = converted(b, work);
+    if (o.certify || (!ridge && !by_qr<T>(wide, side, settings, v, x) && fits)) {
+      ask_one_place(a, b, o, *state, v, x);
       return;
     }
-    const Matrix wide = converted(a, work), side = converted(b, work);
-    if (ridge || !by_qr<T>(wide, side, settings, v, x)) by_values<T>(a, wide, side, settings, v, x, *state);
+    if (v.method == Method::none) by_values<T>(a, wide, side, settings, v, x, *state);
+    if (fits && in_doubt<T>(v)) ask_one_place(a, b, o, *state, v, x);
     x = converted(x, a.dtype());
-    if (v.status == Status::ok && !ridge) linalg::conclude_least_squares<T>(v, v.forward_error);
   });
   consider_dtype(v, x, a.dtype());
   state->verdicts[0] = v;
   if (!bad.empty()) state->nonfinite = [bad](std::int64_t) { return bad; };
-  if (!state->spectrum) state->spectrum = [rank = v.kept](std::int64_t, linalg::Member& m) { m.rank = rank; };
+  if (v.method == Method::qr) keep_known(*state, v.kept);
   without_rule("dist.lstsq", {a, b}, {}, {&x});
   return {x, linalg::Diagnosis(state)};
 }
@@ -243,8 +258,7 @@ Diagnosed<Matrix> diagnosed::lstsq(const Matrix& a, const Matrix& b, const Lstsq
 }
 
 Matrix lstsq(const Matrix& a, const Matrix& b, const LstsqOptions& o, Where where) {
-  return settled(minimised(a, b, o, false, where), o.if_ill,
-                 "Look at the matrix: its singular values could not be found.", "dist.lstsq", where);
+  return settled(minimised(a, b, o, false, where), o.if_ill, kNoValues, "dist.lstsq", where);
 }
 
 }  // namespace wp::dist

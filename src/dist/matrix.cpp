@@ -149,6 +149,9 @@ Matrix converted(const Matrix& a, DType dtype) {
   return b;
 }
 
+Dims shape_of(const Matrix& a) {
+  return a.is_vector() ? Dims{a.rows()} : Dims{a.rows(), a.columns()};
+}
 std::string facts(const Matrix& a) {
   return a.defined() ? a.to_string() : "nothing";
 }
@@ -174,9 +177,16 @@ Alike alike(const Matrix& a, const Matrix& b, Where where) {
   const bool same = own.grid == other.grid && own.block == other.block;
   return {in_dtype(a), in_dtype(same ? b : b.redistributed(own, where))};
 }
+void need_matrix(const Matrix& a) {
+  need_defined(a, "A");
+  if (a.is_vector())
+    refuse<ShapeError>("WP-SHP-018", say("A must be a matrix, [m, n]; got ", shape_of(a), "."),
+                       say("A matrix of one column is ", shape_text(a.rows(), 1), "."));
+}
 void need_square(const Matrix& a) {
+  need_matrix(a);
   if (a.rows() != a.columns())
-    refuse<ShapeError>("WP-SHP-016", say("A must be square; got ", shape_text(a.rows(), a.columns()), "."),
+    refuse<ShapeError>("WP-SHP-016", say("A must be square; got ", shape_of(a), "."),
                        "For a tall or wide A use lstsq or pinv.");
 }
 
@@ -208,8 +218,8 @@ std::int64_t Matrix::global_column(std::int64_t j) const noexcept {
   return state_->column.global(j);
 }
 std::string Matrix::to_string() const {
-  return say(dtype(), ' ', shape_text(rows(), columns()), " in blocks of ", state_->row.block, " on ",
-             state_->grid.rows(), " × ", state_->grid.columns(), " ranks");
+  return say(dtype(), ' ', shape_of(*this), " in blocks of ", state_->row.block, " on ", state_->grid.rows(), " × ",
+             state_->grid.columns(), " ranks");
 }
 
 Matrix Matrix::from(const Tensor& whole, const Layout& layout, Where where) {

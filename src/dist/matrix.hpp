@@ -109,6 +109,8 @@ Local<T> local(const Matrix& a) {
   return l;
 }
 
+// As gather() gives it: [m, n], or [m] of a vector.
+Dims shape_of(const Matrix& a);
 // What ranks must agree on: "f64 [3, 3] in blocks of 64 on 2 × 2 ranks"; "block 64 on 2 × 2 ranks".
 std::string facts(const Matrix& a);
 std::string facts(const Layout& layout);
@@ -117,8 +119,10 @@ struct Alike {
   Matrix a, b;
 };
 Alike alike(const Matrix& a, const Matrix& b, Where where);
-void need_square(const Matrix& a);
 void need_defined(const Matrix& a, std::string_view name);
+// A is there and has two axes; need_square: and is square.
+void need_matrix(const Matrix& a);
+void need_square(const Matrix& a);
 void need_defined(const Tensor& a, std::string_view name);
 
 // Columns [first, first + count) on every rank, row-major rows × count.

@@ -66,9 +66,8 @@ Matrix matmul(const Matrix& a, const Matrix& b, const MatmulOptions& o, Where wh
   need_defined(b, "B");
   const std::int64_t left = o.adjoint_a ? a.rows() : a.columns(), right = o.adjoint_b ? b.columns() : b.rows();
   if (left != right)
-    refuse<ShapeError>(
-        "WP-SHP-014", say("columns of A must be as many as rows of B; got A [", a.rows(), ", ", a.columns(), "], B [",
-                          b.rows(), ", ", b.columns(), "], adjoint ", o.adjoint_a, ", ", o.adjoint_b, "."));
+    refuse<ShapeError>("WP-SHP-014", say("columns of A must be as many as rows of B; got A ", shape_of(a), ", B ",
+                                         shape_of(b), ", adjoint ", o.adjoint_a, ", ", o.adjoint_b, "."));
   const auto [first, second] = alike(a, b, where);
   return product(1, first, o.adjoint_a, second, o.adjoint_b, where);
 }

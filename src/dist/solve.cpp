@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "dist/calling.hpp"
+#include "dist/errors.hpp"
 #include "dist/kept.hpp"
 #include "dist/one_place.hpp"
 #include "dist/products.hpp"
@@ -14,7 +15,9 @@
 #include "linalg/quad.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/stack.hpp"
+#include "linalg/tikhonov.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/lines.hpp"
 
 namespace wp::dist {
 namespace {
@@ -24,7 +27,8 @@ struct Problem {
   Matrix a, b;  // b undefined: the inverse
   const SolveOptions& given;
   Options options;
-  bool told;  // somebody asks for the diagnosis
+  bool told;        // somebody asks for the diagnosis
+  DType own = f64;  // of A, as it was given: by it the diagnosis says what counts as zero
 };
 struct Answer {
   Matrix x;
@@ -48,9 +52,10 @@ Verdict ask_one_place(const Problem& p, const Tensor& a, Matrix& x) {
   return found.verdict;
 }
 
-// By the singular values: a pseudo-inverse, or Tikhonov's solution.
+// By the singular values of the matrix that is meant: a pseudo-inverse, or Tikhonov's solution.
 template <class T>
-Verdict regularise(const Matrix& a, const Matrix* b, const Options& o, Method method, Verdict v, Matrix& x) {
+Verdict regularise(const Matrix& given, const Matrix* b, const Options& o, Method method, Verdict v, Matrix& x) {
+  const Matrix a = meant_by<T>(o, given);
   Spectral<T> svd(a, true);
   v.method = method;
   if (svd.status() != Status::ok) {
@@ -63,10 +68,13 @@ Verdict regularise(const Matrix& a, const Matrix* b, const Options& o, Method me
     const double least = 2 * System<T>::u * static_cast<double>(a.rows()) * svd.largest();
     v.kept = svd.rank(least);
     x = svd.apply(linalg::truncated(svd.sigma(), least), b);
+    v.forward_error = truncated_error<T>(a, svd, v.kept, b, x);
+    v.digits = linalg::digits_of(v.forward_error, System<T>::u);
   } else {
     v.ridge = svd.choose_ridge(o.ridge, b);
     v.freedom = linalg::freedom(svd.sigma(), v.ridge);
-    x = svd.apply(linalg::tikhonov(svd.sigma(), v.ridge), b);
+    x = svd.apply(linalg::tikhonov(svd.sigma(), v.ridge, System<T>::u), b);
+    linalg::conclude_ridge<T>(v, ridge_error<T>(a, svd, v.ridge, b, x), o.min_digits);
   }
   return v;
 }
@@ -76,9 +84,9 @@ template <class T>
 void keep_reason(linalg::Diagnosis::State& state, const typename System<T>::Reason& reason) {
   state.spectrum = [reason](std::int64_t, linalg::Member& m) {
     m.null_vector = reason.null_vector;
-    if (reason.rows.empty() && reason.columns.empty()) return;
-    m.dependent = reason.rows;
-    m.dependent_columns = reason.columns;
+    if (m.rank < 0) m.rank = reason.rank;  // without the matrix
+    if (!reason.rows.empty()) m.dependent = reason.rows;
+    if (!reason.columns.empty()) m.dependent_columns = reason.columns;
     if (reason.exact) m.cond = std::numeric_limits<double>::infinity();
   };
 }
@@ -98,32 +106,34 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   std::string nonfinite = b.defined() ? nonfinite_element(p.b, "b") : "";
   std::optional<typename System<T>::Reason> reason;
   std::shared_ptr<System<T>> system;
-  if (o.ridge.rule != linalg::RidgeRule::none && o.if_ill != Policy::ridge) {
-    v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
-    if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
-  } else if (!nonfinite.empty()) {
+  const bool ridge = o.ridge.rule != linalg::RidgeRule::none && o.if_ill != Policy::ridge;
+  const auto doubtful = [&] { return v.status != Status::ok && v.status != Status::nonfinite_input; };
+  const auto second_opinion = [&] {
+    if (!whole.defined()) whole = brought_together(p.a);
+    v = ask_one_place(p, whole, out.x);
+  };
+  if (!nonfinite.empty()) {
     v.status = Status::nonfinite_input;
     out.x = make_like(b);
     if (keep) *keep = std::make_shared<System<T>>(a, o);  // A may be as good as any
+  } else if (ridge && !must) {
+    v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
+    if (fits && v.status != Status::nonfinite_input && in_doubt<T>(v)) second_opinion();
   } else {
-    if (!must || keep) system = std::make_shared<System<T>>(a, o);
+    if (!must || keep) system = std::make_shared<System<T>>(a, o, fits && p.told);
     if (!must) v = b.defined() ? system->solve(b, out.x) : system->inverse(out.x);
     if (system) nonfinite = system->nonfinite_text();
-    const bool doubtful = v.status != Status::ok && v.status != Status::nonfinite_input;
-    if (must || (doubtful && fits)) {
-      if (!whole.defined()) whole = brought_together(p.a);
-      v = ask_one_place(p, whole, out.x);
-      if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
-    }
+    if (must || (doubtful() && fits)) second_opinion();
     const bool proved = fits && (n <= linalg::kExact || v.exactly_singular);
     if (v.status == Status::singular && !proved && system && system->factored()) {
-      reason = system->explain();
+      reason = system->explain(linalg::round_off(p.own));
       v.exactly_singular = v.exactly_singular || reason->exact;
     }
     if (v.status == Status::singular && !fits && (o.if_ill == Policy::pinv || o.if_ill == Policy::ridge))
       v = regularise<T>(a, right, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v, out.x);
     if (keep) *keep = system;
   }
+  if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
   const bool regularised = v.method == Method::pinv || v.method == Method::ridge;
   const bool keeps = o.if_ill == Policy::ignore && v.status != Status::nonfinite_input && v.status != Status::not_spd;
   if (v.status >= Status::singular && !regularised && !keeps) fill_nan(out.x);
@@ -131,7 +141,8 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   consider_dtype(v, out.x, asked);
   out.state = new_state(p.op, v);
   out.state->names = o.names;
-  if (!reason || p.told || (reason->rows.empty() && reason->columns.empty())) out.state->matrix = whole;
+  if (!reason || p.told || (reason->rows.empty() && reason->columns.empty()))
+    out.state->matrix = whole.defined() ? packed(whole, p.own) : whole;
   out.state->threshold = o.high && n <= linalg::kQuadLargest ? 4 * linalg::kQuadRoundOff : linalg::kSingular<T>;
   if (!nonfinite.empty()) out.state->nonfinite = [nonfinite](std::int64_t) { return nonfinite; };
   if (reason) keep_reason<T>(*out.state, *reason);
@@ -152,7 +163,6 @@ struct KeptSystem final : Kept {
 };
 
 void check(const Problem& p) {
-  need_defined(p.a, "A");
   need_square(p.a);
   labels_of(p.given.names, p.a);
   if (needs_one_place(p.options, p.a.rows()))
@@ -161,8 +171,8 @@ void check(const Problem& p) {
                                      : "method = \"auto\" takes Cholesky or LU.");
   if (!p.b.defined()) return;
   if (p.b.rows() != p.a.rows())
-    refuse<ShapeError>("WP-SHP-017", say("b must have as many rows as A; got A [", p.a.rows(), ", ", p.a.columns(),
-                                         "], b [", p.b.rows(), ", ", p.b.columns(), "]."));
+    refuse<ShapeError>("WP-SHP-017",
+                       say("b must have as many rows as A; got A ", shape_of(p.a), ", b ", shape_of(p.b), "."));
 }
 
 Answer run(const Problem& p, std::shared_ptr<Kept>* keep = nullptr) {
@@ -217,13 +227,14 @@ Diagnosed<Matrix> solved(const Matrix& left, const Matrix& right, const SolveOpt
   need_defined(right, "b");
   const auto [a, b] = alike(left, right, where);
   const Place place(where);
+  const DType own = left.dtype();
   const bool on_tape = context().listeners != nullptr;
   auto kept = std::make_shared<std::shared_ptr<Kept>>();
   auto state = std::make_shared<std::shared_ptr<linalg::Diagnosis::State>>();
   Matrix x = taped(
       "dist.solve", {a, b},
       [=, &options](const Many& in) {
-        Answer found = run({"solve", in[0], in[1], options, o, told}, on_tape ? kept.get() : nullptr);
+        Answer found = run({"solve", in[0], in[1], options, o, told, own}, on_tape ? kept.get() : nullptr);
         *state = found.state;
         return found.x;
       },
@@ -247,7 +258,7 @@ Diagnosed<Matrix> inverted(const Matrix& a, const InvOptions& options, bool told
   Matrix x = taped(
       "dist.inv", {a},
       [=, &given](const Many& in) {
-        Answer found = run({"inv", in[0], {}, given, o, told});
+        Answer found = run({"inv", in[0], {}, given, o, told, in[0].dtype()});
         *state = found.state;
         return found.x;
       },

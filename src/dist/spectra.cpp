@@ -1,4 +1,4 @@
-// svd, eigh, and what is asked of singular values: cond, rank, pinv.
+// svd, eigh, and what is asked of singular values: cond, rank.
 #include <algorithm>
 #include <cmath>
 
@@ -13,9 +13,10 @@
 #include "dist/team.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/bounds.hpp"
+#include "linalg/condition_number.hpp"
 #include "linalg/cutoff.hpp"
-#include "linalg/filters.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/member.hpp"
 #include "linalg/stack.hpp"
 #include "wellposed/ops.hpp"
 
@@ -23,7 +24,6 @@ namespace wp::dist {
 namespace {
 
 constexpr int kGraded = 20;  // powers of two
-constexpr std::string_view kSpectrum = "Look at the matrix: its singular values could not be found.";
 
 Tensor values_tensor(const std::vector<double>& v, DType dtype) {
   const Tensor t = Tensor::from(v, {static_cast<std::int64_t>(v.size())});
@@ -170,7 +170,6 @@ Diagnosed<EighResult> eigen_of(const Matrix& a, const EighOptions& o, Where wher
   const Stage stage("dist.eigh", where);
   meet(say("dist.eigh ", facts(a), ", uplo ", o.uplo.value_or(""), ", if_ill ", o.if_ill, ", accuracy ", o.accuracy,
            names_text(o.names)));
-  need_defined(a, "A");
   need_square(a);
   policy_of(o.if_ill);
   need_no_out(o.out);
@@ -228,7 +227,7 @@ Diagnosed<EighResult> eigen_of(const Matrix& a, const EighOptions& o, Where wher
 Diagnosed<Tensor> values_of(const Matrix& a, const SvdvalsOptions& o, bool told, Where where) {
   const Stage stage("dist.svdvals", where);
   meet(say("dist.svdvals ", facts(a), ", if_ill ", o.if_ill, ", accuracy ", o.accuracy, names_text(o.names)));
-  need_defined(a, "A");
+  need_matrix(a);
   policy_of(o.if_ill);
   need_no_out(o.out);
   Asked p = asked("svdvals", a, o.names, told);
@@ -243,7 +242,7 @@ Diagnosed<SvdResult> factors_of(const Matrix& a, const SvdOptions& o, bool told,
   const Stage stage("dist.svd", where);
   meet(say("dist.svd ", facts(a), ", full_matrices ", o.full_matrices, ", if_ill ", o.if_ill, ", accuracy ",
            o.accuracy, names_text(o.names)));
-  need_defined(a, "A");
+  need_matrix(a);
   policy_of(o.if_ill);
   Asked p = asked("svd", a, o.names, told);
   p.vectors = true;
@@ -263,40 +262,60 @@ Diagnosed<SvdResult> factors_of(const Matrix& a, const SvdOptions& o, bool told,
   return {r, values.diagnosis};
 }
 
+// As linalg says it.
+Diagnosed<double> condition_in_one_place(const Matrix& a, Decomposed& d) {
+  const Tensor whole = brought_together(a);
+  const Found one = in_one_place([&] {
+    const auto found = linalg::diagnosed::cond(whole);
+    return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
+  });
+  d.state->verdicts[0] = one.verdict;
+  return {wp::astype(one.values[0], f64).item<double>(), linalg::Diagnosis(d.state)};
+}
+
+// In doubt where digits are lost that 113-bit arithmetic would have, or where it may be singular exactly.
 Diagnosed<double> condition_of(const Matrix& a, const CondOptions& o, bool told, Where where) {
   const Stage stage("dist.cond", where);
   meet(say("dist.cond ", facts(a), ", if_ill ", o.if_ill, names_text(o.names)));
-  need_defined(a, "A");
+  need_matrix(a);
   policy_of(o.if_ill);
-  const Decomposed d = decomposed(asked("cond", a, o.names, told));
-  const double longest = static_cast<double>(std::max(a.rows(), a.columns()));
+  Decomposed d = decomposed(asked("cond", a, o.names, told));
   if (d.sigma.empty()) return {0, linalg::Diagnosis(d.state)};
-  const double first = d.sigma.front(), last = d.sigma.back(), u = linalg::round_off(a.dtype());
-  if (d.ok() && last <= 1e3 * longest * u * first && fits_one_place(a)) {  // proved singular, perhaps
-    const Tensor whole = brought_together(a);
-    const Found one = in_one_place([&] {
-      const auto found = linalg::diagnosed::cond(whole);
-      return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
-    });
-    d.state->verdicts[0] = one.verdict;
-    return {wp::astype(one.values[0], f64).item<double>(), linalg::Diagnosis(d.state)};
-  }
-  const double infinite = std::numeric_limits<double>::infinity();
-  return {last == 0 ? infinite : first / last, linalg::Diagnosis(d.state)};
+  const double first = d.sigma.front(), last = d.sigma.back();
+  if (!d.ok()) return {first, linalg::Diagnosis(d.state)};  // NaN
+  const std::int64_t longest = std::max(a.rows(), a.columns());
+  linalg::ConditionNumber found{last == 0 ? HUGE_VAL : first / last, 0};
+  return linalg::with_float(linalg::working_dtype(a.dtype(), longest), [&]<class T>(T) -> Diagnosed<double> {
+    found.error = std::min(1.0, linalg::growth_of_errors(longest) * linalg::kUnit<T> * found.mantissa);
+    if (found.error > linalg::kEnough && fits_one_place(a)) return condition_in_one_place(a, d);
+    Verdict v = std::as_const(*d.state).verdicts[0];
+    const double value = linalg::conclude_condition<T>(found, longest, real_of(a.dtype()), v);
+    consider_dtype(v, {}, a.dtype());
+    d.state->verdicts[0] = v;
+    return {value, linalg::Diagnosis(d.state)};
+  });
 }
 
 Diagnosed<std::int64_t> rank_of(const Matrix& a, const MatrixRankOptions& o, bool told, Where where) {
   const Stage stage("dist.matrix_rank", where);
   meet(say("dist.matrix_rank ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill,
            names_text(o.names)));
-  need_defined(a, "A");
+  need_matrix(a);
   policy_of(o.if_ill);
   Asked p = asked("matrix_rank", a, o.names, told);
   p.cutoff = linalg::cutoff_of(o.rtol, o.atol, a.dtype(), std::max(a.rows(), a.columns()));
   const Decomposed d = decomposed(p);
+  if (!d.ok()) return {-1, linalg::Diagnosis(d.state)};
   const double least = p.cutoff(d.sigma.empty() ? 0 : d.sigma.front());
   const auto rank = std::count_if(d.sigma.begin(), d.sigma.end(), [&](double s) { return s > least; });
-  return {d.ok() ? rank : -1, linalg::Diagnosis(d.state)};
+  if (!fits_one_place(a) || linalg::rank_doubt(d.sigma, static_cast<std::size_t>(rank), least).empty())
+    return {rank, linalg::Diagnosis(d.state)};
+  const Tensor whole = brought_together(a);
+  const Found one = in_one_place([&] {
+    const auto found = linalg::diagnosed::matrix_rank(whole, o);
+    return std::pair{std::vector<Tensor>{found.value}, found.diagnosis};
+  });
+  return {one.values[0].item<std::int64_t>(), linalg::Diagnosis(d.state)};
 }
 
 }  // namespace
@@ -320,72 +339,27 @@ Diagnosed<EighResult> eigh(const Matrix& a, const EighOptions& o, Where where) {
   return eigen_of(a, o, where, &asymmetry);
 }
 
-Diagnosed<Matrix> pinv(const Matrix& a, const PinvOptions& o, Where where) {
-  const Stage stage("dist.pinv", where);
-  meet(say("dist.pinv ", facts(a), ", rtol ", o.rtol.value_or(-1), ", atol ", o.atol, ", if_ill ", o.if_ill,
-           names_text(o.names)));
-  need_defined(a, "A");
-  policy_of(o.if_ill);
-  need_no_out(o.out);
-  const std::vector<std::string> names = labels_of(o.names, a);
-  const std::int64_t longest = std::max(a.rows(), a.columns());
-  const linalg::Cutoff cutoff = linalg::cutoff_of(o.rtol, o.atol, a.dtype(), longest);
-  const DType work = linalg::working_dtype(a.dtype(), longest);
-  Matrix x;
-  std::shared_ptr<linalg::Diagnosis::State> state;
-  linalg::with_float(work, [&]<class T>(T) {
-    Spectral<T> svd(converted(a, work), true, names);
-    Verdict v;
-    v.method = Method::svd;
-    v.status = svd.status();
-    state = new_state("pinv", v);
-    state->names = names;
-    state->cutoff = {cutoff.rtol, cutoff.atol};
-    if (const std::string text = svd.nonfinite(); !text.empty())
-      state->nonfinite = [text](std::int64_t) { return text; };
-    if (v.status != Status::ok) {
-      x = make_matrix(a.columns(), a.rows(), a.dtype(), a.layout());
-      fill_nan(x);
-      return;
-    }
-    const double least = cutoff(svd.largest());
-    v.kept = svd.rank(least);
-    keep_spectrum<T>(*state, a, svd, v.kept);
-    x = converted(svd.apply(linalg::truncated(svd.sigma(), least), nullptr), a.dtype());
-    v.rcond = v.kept > 0 ? svd.sigma()[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
-    linalg::conclude_least_squares<T>(
-        v, std::min(1.0, 2 * linalg::growth_of_errors(longest) * linalg::kUnit<T> / v.rcond));
-    consider_dtype(v, x, a.dtype());
-    state->verdicts[0] = v;
-  });
-  without_rule("dist.pinv", {a}, {}, {&x});
-  return {x, linalg::Diagnosis(state)};
-}
-
 }  // namespace diagnosed
 
 Tensor svdvals(const Matrix& a, const SvdvalsOptions& o, Where where) {
-  return settled(values_of(a, o, false, where), o.if_ill, kSpectrum, "dist.svdvals", where);
+  return settled(values_of(a, o, false, where), o.if_ill, kNoValues, "dist.svdvals", where);
 }
 SvdResult svd(const Matrix& a, const SvdOptions& o, Where where) {
-  return settled(factors_of(a, o, false, where), o.if_ill, kSpectrum, "dist.svd", where);
+  return settled(factors_of(a, o, false, where), o.if_ill, kNoValues, "dist.svd", where);
 }
 EighResult eigh(const Matrix& a, const EighOptions& o, Where where) {
   double asymmetry = 0;
   const auto found = eigen_of(a, o, where, &asymmetry);
   const Stage stage("dist.eigh", where);
   linalg::report_asymmetry(asymmetry, a.dtype());
-  act(found.diagnosis, policy_of(o.if_ill), kSpectrum);
+  act(found.diagnosis, policy_of(o.if_ill), kNoValues);
   return found.value;
 }
-Matrix pinv(const Matrix& a, const PinvOptions& o, Where where) {
-  return settled(diagnosed::pinv(a, o, where), o.if_ill, kSpectrum, "dist.pinv", where);
-}
 double cond(const Matrix& a, const CondOptions& o, Where where) {
-  return settled(condition_of(a, o, false, where), o.if_ill, kSpectrum, "dist.cond", where);
+  return settled(condition_of(a, o, false, where), o.if_ill, kNoValues, "dist.cond", where);
 }
 std::int64_t matrix_rank(const Matrix& a, const MatrixRankOptions& o, Where where) {
-  return settled(rank_of(a, o, false, where), o.if_ill, kSpectrum, "dist.matrix_rank", where);
+  return settled(rank_of(a, o, false, where), o.if_ill, kNoValues, "dist.matrix_rank", where);
 }
 
 }  // namespace wp::dist

@@ -4,18 +4,18 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "dist/one_place.hpp"
 #include "dist/scalapack.hpp"
 #include "dist/system.hpp"
 #include "dist/team.hpp"
 #include "kernels/each_float.hpp"
 #include "kernels/numbers.hpp"
+#include "linalg/member.hpp"
 #include "linalg/stack.hpp"
 
 namespace wp::dist {
 
-std::string nonfinite_element(const Matrix& a, std::string_view name, const std::vector<std::string>& columns) {
-  return linalg::with_float(a.dtype(), [&]<class T>(T) -> std::string {
+NonFinite find_nonfinite(const Matrix& a) {
+  return linalg::with_float(a.dtype(), [&]<class T>(T) -> NonFinite {
     const Local<T> l = local<T>(a);
     const std::int64_t n = a.columns();
     std::int64_t bad = 0, first = a.rows() * n;
@@ -30,11 +30,17 @@ std::string nonfinite_element(const Matrix& a, std::string_view name, const std:
     if (all == 0) return {};
     const std::int64_t least = reduced(first, MPI_MIN);
     broadcast(&value, sizeof value, reduced(bad > 0 && least == first ? rank() : size(), MPI_MIN));
-    std::string at = a.is_vector() ? say("[", least, "]") : say("[", least / n, ", ", least % n, "]");
-    if (!columns.empty()) at += say(", ", columns[static_cast<std::size_t>(least % n)], ",");
-    return say(name, at, " is ", value, " (", all, " of ", plural(a.rows() * n, "element"), all == 1 ? " is" : " are",
-               " not finite).");
+    return {all, a.is_vector() ? Dims{least} : Dims{least / n, least % n}, say(value)};
   });
+}
+
+std::string nonfinite_element(const Matrix& a, std::string_view name, const std::vector<std::string>& columns) {
+  const NonFinite found = find_nonfinite(a);
+  if (found.count == 0) return {};
+  std::string at = say(found.element);
+  if (!columns.empty()) at += say(", ", columns[static_cast<std::size_t>(found.element.back())], ",");
+  return say(name, at, " is ", found.value, " (", found.count, " of ", plural(a.rows() * a.columns(), "element"),
+             found.count == 1 ? " is" : " are", " not finite).");
 }
 
 template <class T>
@@ -157,24 +163,28 @@ std::string dependent_columns(const Matrix& a, const Spectral<T>& svd, const std
   return relation<T>(converted(a, dtype_v<T>), v, false, names, exact);
 }
 
+void tell_values(const std::vector<double>& sigma, double threshold, std::int64_t rank, linalg::Member& m) {
+  const auto k = static_cast<std::int64_t>(sigma.size());
+  m.rank = m.exactly_singular ? std::min(rank, k - 1) : rank;
+  m.rank_threshold = threshold;
+  if (k == 0) return;
+  m.cond = m.exactly_singular || sigma.back() == 0 ? std::numeric_limits<double>::infinity()
+                                                   : sigma.front() / sigma.back();
+  const auto r = static_cast<std::size_t>(m.rank);
+  if (m.rank > 0 && m.rank < k) m.rank_gap = sigma[r - 1] / sigma[r];
+  if (!m.exactly_singular) m.rank_doubt = linalg::rank_doubt(sigma, r, threshold);
+}
+
 template <class T>
 void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank) {
   const std::vector<double> sigma = svd.sigma();
   const auto k = static_cast<std::int64_t>(sigma.size());
   std::string columns;
-  if (rank < k && fits_one_place(a)) {
-    state.matrix = brought_together(a);  // examined as on one machine
-  } else if (rank == k - 1 && a.columns() <= a.rows() && svd.vh().defined()) {
+  if (rank == k - 1 && a.columns() <= a.rows() && svd.vh().defined())
     columns = dependent_columns<T>(a, svd, state.names);
-  }
   const double threshold = std::max(state.cutoff.rtol * svd.largest(), state.cutoff.atol);
   state.spectrum = [sigma, rank, columns, threshold](std::int64_t, linalg::Member& m) {
-    if (rank < 0 || sigma.empty()) return;
-    m.rank = rank;
-    m.rank_threshold = threshold;
-    m.cond = sigma.back() > 0 ? sigma.front() / sigma.back() : std::numeric_limits<double>::infinity();
-    const auto r = static_cast<std::size_t>(rank);
-    if (rank > 0 && r < sigma.size()) m.rank_gap = sigma[r - 1] / sigma[r];
+    tell_values(sigma, threshold, rank, m);
     if (!columns.empty()) m.dependent_columns = columns;
   };
 }

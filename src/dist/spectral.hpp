@@ -34,13 +34,22 @@ class Spectral {
   Matrix u_, vh_;
 };
 
+// What singular values say of a matrix, `rank` of them above the threshold: rank, condition, gap and doubt.
+void tell_values(const std::vector<double>& sigma, double threshold, std::int64_t rank, linalg::Member& m);
 // What a diagnosis says of a matrix whose singular values are known and are compared with the cutoff that the state
-// has: rank, condition, gap, and, if there are vectors, columns that depend on each other, by the names in the state.
+// has: as above, and, if there are vectors, columns that depend on each other, by the names in the state.
 // Collective.
 template <class T>
 void keep_spectrum(linalg::Diagnosis::State& state, const Matrix& a, const Spectral<T>& svd, std::int64_t rank);
 
-// Which element of a matrix is not finite, as a sentence; empty: all are. Collective.
+// The first element of a matrix that is not finite, and how many there are. Collective.
+struct NonFinite {
+  std::int64_t count = 0;
+  Dims element = {};
+  std::string value = {};
+};
+NonFinite find_nonfinite(const Matrix& a);
+// The same as a sentence; empty: all are. Collective.
 std::string nonfinite_element(const Matrix& a, std::string_view name, const std::vector<std::string>& columns = {});
 // e with 2^e·A near 1.
 template <class T>

@@ -23,8 +23,8 @@ namespace wp::dist {
 using linalg::Assume;
 
 template <class T>
-System<T>::System(const Matrix& a, const Options& options) : a_(a), options_(options), n_(a.rows()) {
-  take();
+System<T>::System(const Matrix& a, const Options& options, bool thorough)
+    : a_(meant_by<T>(options, a)), options_(options), n_(a.rows()), thorough_(thorough) {
   if (!survey()) {
     verdict_.status = Status::nonfinite_input;
     return;
@@ -34,19 +34,18 @@ System<T>::System(const Matrix& a, const Options& options) : a_(a), options_(opt
   factor();
 }
 
-// The matrix that is meant: as given, or what the options make of it.
 template <class T>
-void System<T>::take() {
-  if (linalg::as_given(options_)) return;
-  const bool mirrors = options_.assume == Assume::symmetric || options_.assume == Assume::spd;
-  Matrix meant = copy_of(a_), turned = mirrors ? make_like(a_) : Matrix();
-  if (mirrors) scalapack::transpose<T>(true, local<T>(a_), local<T>(turned));
+Matrix meant_by(const Options& options, const Matrix& a) {
+  if (linalg::as_given(options)) return a;
+  const bool mirrors = options.assume == Assume::symmetric || options.assume == Assume::spd;
+  Matrix meant = copy_of(a), turned = mirrors ? make_like(a) : Matrix();
+  if (mirrors) scalapack::transpose<T>(true, local<T>(a), local<T>(turned));
   const Local<T> m = local<T>(meant);
   const T* const other = mirrors ? local<T>(turned).data : m.data;
   m.each([&](std::int64_t i, std::int64_t j, T& v) {
-    v = linalg::meant_element<T>(options_, i, j, v, other[&v - m.data]);
+    v = linalg::meant_element<T>(options, i, j, v, other[&v - m.data]);
   });
-  a_ = meant;
+  return meant;
 }
 
 // One pass: are all elements finite, how large is the largest of every row and column, and what are the sums of the
@@ -359,5 +358,8 @@ template class System<float>;
 template class System<double>;
 template class System<complex64>;
 template class System<complex128>;
+#define WP_INSTANTIATE(T) template Matrix meant_by<T>(const Options&, const Matrix&);
+WP_FOR_FLOATS(WP_INSTANTIATE)
+#undef WP_INSTANTIATE
 
 }  // namespace wp::dist

@@ -30,8 +30,9 @@ class System {
   using R = typename kernels::RealOf<T>::type;
   static constexpr double u = linalg::kUnit<T>;
 
-  // Looks at the matrix, scales and factors it.
-  System(const Matrix& a, const Options& options);
+  // Looks at the matrix, scales and factors it. thorough: rcond is estimated to the end, as on one machine, also
+  // where nothing depends on it.
+  System(const Matrix& a, const Options& options, bool thorough = false);
   const Verdict& verdict() const noexcept { return verdict_; }  // of the matrix alone, once judge() has run
   bool factored() const noexcept {
     return verdict_.status != Status::nonfinite_input && verdict_.status != Status::not_spd;
@@ -54,18 +55,19 @@ class System {
     return judged_ && rows_.empty() && verdict_.rcond > 20 * n * n * u;
   }
 
-  // Why the matrix is singular: null vector, rows and columns that depend on each other; exactly, if that is proved.
+  // Why the matrix is singular: null vector, rows and columns that depend on each other; exactly, if that is proved;
+  // and the rank, if it is clear (else −1), `unit` being the unit round-off of the dtype that was given.
   struct Reason {
     Tensor null_vector;
     std::string rows, columns;
     bool exact = false;
+    std::int64_t rank = -1;
   };
-  Reason explain();
+  Reason explain(double unit);
   // Which element is not finite.
   std::string nonfinite_text() const { return nonfinite_; }
 
  private:
-  void take();
   bool survey();
   void look();
   void scale();
@@ -94,10 +96,14 @@ class System {
   bool invert_factors();
   double amplification(const Matrix& x, const std::vector<int>& weights) const;
   std::vector<T> null_vector(bool adjoint);
+  std::vector<T> times(std::int64_t k, const std::vector<T>& x, bool adjoint) const;
+  double largest_value() const;
+  std::int64_t clear_rank(double unit);
 
   Matrix a_;
   const Options options_;
   const std::int64_t n_;
+  const bool thorough_;
   Verdict verdict_;
   bool judged_ = false, zero_pivot_ = false;
   bool fresh_ = false;  // the memory of the factors holds A
@@ -109,6 +115,10 @@ class System {
   std::vector<T> reflectors_;
   double norm_ = 0, largest_ = 0;
 };
+
+// The matrix that is meant: as given, or what the options (assume, shift) make of it. Collective.
+template <class T>
+Matrix meant_by(const Options& options, const Matrix& a);
 
 // "column 31 = column 7": the few rows or columns of A that v joins, brought together and looked at; empty if they
 // are not few. `exact` is set where that is proved. Collective.

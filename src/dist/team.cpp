@@ -60,12 +60,15 @@ std::string listed(const std::vector<std::string>& said) {
 
 constexpr std::string_view kEnd = "leaves the program", kFails = "fails: ";
 
-// Whether all said the same; else what each said.
-std::vector<std::string> differences(std::string_view what) {
+bool all_say(std::string_view what) {
   const std::uint64_t h = hash_of(what);
   std::uint64_t both[2] = {h, ~h};
   MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_UINT64_T, MPI_MAX, live->comm);
-  if (both[0] == h && both[1] == ~h && both[0] == ~both[1]) return {};
+  return both[0] == h && both[1] == ~h && both[0] == ~both[1];
+}
+// What each said, unless all said the same.
+std::vector<std::string> differences(std::string_view what) {
+  if (all_say(what)) return {};
   return all_texts(std::string(what));
 }
 
@@ -129,11 +132,11 @@ void agree(std::exception_ptr error, bool with_rank) {
   const int own = session().rank;
   const int first = reduced(error ? own : session().size, MPI_MIN);
   if (first == session().size) return;
-  const Told mine = told(error);
+  const std::string mine = packed(told(error));
   const Place here = running_place();
-  Told theirs = unpacked(broadcast_text(packed(mine), first), here);
+  Told theirs = unpacked(broadcast_text(mine, first), here);
   live->agreed = true;
-  if (session().size > 1 && with_rank) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
+  if (with_rank && !all_say(mine)) theirs.finding.message = say("rank ", first, ": ", theirs.finding.message);
   throw_as(std::move(theirs));
 }
 

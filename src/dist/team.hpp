@@ -26,7 +26,7 @@ void meet(std::string_view what);
 std::uint64_t hash_of(std::string_view text);
 
 // Raises on every rank if `error` is set on any: the error of the lowest such rank, by its type and finding, and
-// which rank that was.
+// which rank that was, unless all have the same.
 void agree(std::exception_ptr error, bool with_rank = true);
 // While it lives, this rank runs what must not communicate: meet() refuses.
 class Alone {

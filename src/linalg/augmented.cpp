@@ -23,13 +23,12 @@ double largest_in(std::int64_t rows, kernels::View<T> a, std::int64_t column) {
   return most;
 }
 
-// The relative error of x of size `size` with a residual `rest` of b (Wedin 1973; Higham 2002, §20.1).
+}  // namespace
+
 double wedin(double u, double rcond, double most, double size, double rest) {
   const double condition = 1 / rcond;
   return size == 0 ? u : std::min(1.0, u * condition * (2 + (condition + 1) * (rest / most) / size));
 }
-
-}  // namespace
 
 template <class T>
 bool fits_nothing(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::View<T> b, std::int64_t column) {

@@ -7,6 +7,10 @@
 
 namespace wp::linalg {
 
+// The relative error of one column x of size `size` with a residual `rest` of b, where singular values from most to
+// rcond · most count (Wedin 1973; Higham 2002, §20.1).
+double wedin(double u, double rcond, double most, double size, double rest);
+
 // [1 M; Mᴴ 0] [p; q] = [c; d], M m × n of full column rank. With d = 0 the q that minimises |M q − c|, with c = 0 the
 // shortest p with Mᴴ p = d. T: float, double, complex64, complex128. The matrix and its decomposition must outlive
 // it.

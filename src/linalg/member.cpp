@@ -33,23 +33,6 @@ Tensor matrix_of(const Diagnosis::State& s, std::int64_t member) {
   return packed(view_of(s.matrix, last, last_strides, offset), dtype_v<T>);
 }
 
-// Why another rank is as plausible as r: the values on both sides of the threshold τ lie close together, or one of
-// them lies close to τ, from below so close that rounding alone hardly brings a zero there. Empty: the rank is clear.
-std::string rank_doubt(const std::vector<double>& sigma, std::size_t r, double threshold) {
-  constexpr double kClear = 100, kNear = 10, kNearBelow = 2;
-  const double above = r > 0 ? sigma[r - 1] : 0, below = r < sigma.size() ? sigma[r] : 0;
-  if (above > 0 && below > 0 && above < kClear * below)
-    return say("rank ", r + 1, " is as plausible: the next singular value is only ", few_digits(above / below),
-               " times smaller");
-  if (above > 0 && above <= kNear * threshold)
-    return say("rank ", r - 1, " is as plausible: the last singular value that counts is only ",
-               few_digits(above / threshold), " times what counts as zero");
-  if (below * kNearBelow >= threshold && threshold > 0)
-    return say("rank ", r + 1, " is as plausible: the next singular value is ", few_digits(below / threshold),
-               " times what counts as zero");
-  return {};
-}
-
 bool by_rank(const Member& m) {
   return m.method == name(Method::svd) || m.method == name(Method::pinv) || m.method == name(Method::ridge);
 }
@@ -159,6 +142,21 @@ std::string sentence(const Diagnosis::State& s, const Member& m) {
 }
 
 }  // namespace
+
+std::string rank_doubt(const std::vector<double>& sigma, std::size_t r, double threshold) {
+  constexpr double kClear = 100, kNear = 10, kNearBelow = 2;
+  const double above = r > 0 ? sigma[r - 1] : 0, below = r < sigma.size() ? sigma[r] : 0;
+  if (above > 0 && below > 0 && above < kClear * below)
+    return say("rank ", r + 1, " is as plausible: the next singular value is only ", few_digits(above / below),
+               " times smaller");
+  if (above > 0 && above <= kNear * threshold)
+    return say("rank ", r - 1, " is as plausible: the last singular value that counts is only ",
+               few_digits(above / threshold), " times what counts as zero");
+  if (below * kNearBelow >= threshold && threshold > 0)
+    return say("rank ", r + 1, " is as plausible: the next singular value is ", few_digits(below / threshold),
+               " times what counts as zero");
+  return {};
+}
 
 Member examine(const Diagnosis::State& state, std::int64_t member, bool deep) {
   const Verdict& v = state.verdicts[static_cast<std::size_t>(member)];

@@ -8,6 +8,10 @@ namespace wp::linalg {
 // A large matrix is decomposed only if `deep`: it may take longer than the answer did.
 Member examine(const Diagnosis::State& state, std::int64_t member, bool deep = true);
 
+// Why another rank is as plausible as r: the values on both sides of the threshold τ lie close together, or one of
+// them lies close to τ, from below so close that rounding alone hardly brings a zero there. Empty: the rank is clear.
+std::string rank_doubt(const std::vector<double>& sigma, std::size_t r, double threshold);
+
 // Why this member is not ok, for a finding: "is singular to working precision: rcond 2.7e-17 < 4.4e-16".
 std::string complaint(const Diagnosis::State& state, const Member& m);
 

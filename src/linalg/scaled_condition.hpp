@@ -1,5 +1,6 @@
 // How near a matrix is to a lower rank, apart from units.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/condition.hpp"
@@ -30,6 +31,18 @@ double scaled_rcond(std::int64_t m, std::int64_t n, kernels::View<T> a, std::int
   kernels::scale<T, T>(m, n, a, rows.data(), columns.data(), scaled.data());
   const Spectral<T> svd(m, n, {scaled.data(), n, 1}, Parts::values);
   return svd.converged() ? svd.rcond(k) : Member::unknown;
+}
+// σ_k/σ₁ as it is, `rcond`, but apart from units where it is small.
+template <class T>
+double scaled_rcond_of(std::int64_t m, std::int64_t n, kernels::View<T> a, std::int64_t k, double rcond) {
+  return k > 0 && rcond < 0x1p-12 ? std::max(rcond, scaled_rcond<T>(m, n, a, k)) : rcond;
+}
+// σₙ/σ₁ of full rank, `rcond`, but with columns of one size where they are far apart.
+template <class T>
+double balanced_rcond(std::int64_t m, std::int64_t n, kernels::View<T> a, double rcond) {
+  if (m < n) return rcond;
+  const Balanced<T> again(m, n, a);
+  return again.svd && again.svd->converged() ? again.svd->rcond(n) : rcond;
 }
 
 }  // namespace wp::linalg

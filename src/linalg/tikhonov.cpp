@@ -8,20 +8,14 @@
 #include "kernels/numbers.hpp"
 #include "kernels/residual.hpp"
 #include "linalg/augmented.hpp"
-#include "linalg/bounds.hpp"
 #include "linalg/explain.hpp"
 #include "linalg/filters.hpp"
 #include "linalg/judgement.hpp"
+#include "linalg/movement.hpp"
 
 namespace wp::linalg {
 namespace {
 
-using Long = long double;  // squares of all that double holds stay in its range
-
-// Length and largest element of a column.
-struct Extent {
-  Long length = 0, largest = 0;
-};
 template <class T>
 Extent extent_of(std::int64_t rows, kernels::View<T> a, std::int64_t column) {
   Extent out;
@@ -34,33 +28,6 @@ Extent extent_of(std::int64_t rows, kernels::View<T> a, std::int64_t column) {
   return out;
 }
 
-// How x moves with A: A → A + E, ‖E‖ = ε σ₁, moves x = (AᴴA + λ)⁻¹Aᴴb to first order by (AᴴA + λ)⁻¹(Eᴴr − AᴴE x)
-// (Malyshev 2003; Wedin 1973 for [A; √λ I]), so that
-//   ‖δx‖ ≤ ε (σ₁‖r‖/(σ² + λ) + φ(σ₁‖x‖ + ‖b‖)),   φ = max σᵢ/(σᵢ² + λ), σ the least value that counts.
-// The computed decomposition is that of A + E, and b is rounded on its way through Uᴴ.
-struct Movement {
-  Long first = 0, least = 0, steepest = 0, square;  // σ₁, σ, φ, λ
-  bool cut;  // values that are exactly 0 were left out: their vectors turn with E, too
-
-  // Of the first `kept` singular values. `wide`: vectors outside of them count with 0 unless the rank is known.
-  Movement(const std::vector<double>& sigma, std::size_t kept, double ridge, bool wide, bool known)
-      : square(ridge), cut(known) {
-    if (kept == 0) return;
-    first = sigma[0];
-    least = wide && !known ? 0 : sigma[kept - 1];
-    for (std::size_t i = 0; i < kept; ++i) {
-      const Long s = sigma[i];
-      if (s * s + square > 0) steepest = std::max(steepest, s / (s * s + square));
-    }
-  }
-  Long operator()(Long x, Long r, Long b) const {
-    const Long bottom = least * least + square;
-    if (bottom == 0) return r == 0 && x == 0 ? 0 : HUGE_VAL;
-    const Long turned = cut ? first / least * x : 0;
-    return first * r / bottom + steepest * (first * x + b) + turned;
-  }
-};
-
 }  // namespace
 
 template <class T>
@@ -72,21 +39,19 @@ double tikhonov_solution(std::int64_t m, std::int64_t n, std::int64_t k, kernels
   if (sigma.empty() || sigma[0] == 0 || k == 0) return u;
   std::vector<T> rest(static_cast<std::size_t>(m * k));
   kernels::residual<T>(m, n, k, a, x, {nullptr, 1, 1}, b, rest.data(), nullptr);
-  // LAPACK's bdsqr drops elements beside the diagonal up to 100 u of it: singular vectors turn by as much.
-  constexpr double kDropped = 100;
-  const double epsilon = std::max(growth_of_errors(std::max(m, n)), kDropped) * u;
+  const double epsilon = backward_error_of_values(std::max(m, n), u);
   const auto error_by = [&](const Movement& moves) {
     Long worst = u;
     for (std::int64_t j = 0; j < k; ++j) {
       const Extent answer = extent_of<T>(n, x, j), left = extent_of<T>(m, {rest.data(), k, 1}, j),
                    right = extent_of<T>(m, b, j);
       if (right.largest == 0) continue;
-      const Long moved = epsilon * moves(answer.length, left.length, right.length) + 2 * u * answer.length;
+      const Long moved = moves(epsilon, u, answer, left, right);
       if (!(moved < answer.largest) && fits_nothing<T>(m, n, a, b, j)) {
         for (std::int64_t i = 0; i < n; ++i) x.data[i * x.rows + j * x.columns] = T(0);
         continue;
       }
-      worst = std::max(worst, answer.largest > 0 ? moved / answer.largest : Long(1));
+      worst = std::max(worst, relative_to_largest(moved, answer));
     }
     return static_cast<double>(std::min(worst, Long(1)));
   };

@@ -90,6 +90,64 @@ def test_bad_input_is_told_once(folder, arguments, words):
     assert not (folder / "y.npy").exists()
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("arguments", [("diagnose", "line.npy"), ("svd", "line.npy"), ("lstsq", "line.npy", "b.npy"), ("solve", "line.npy", "b.npy"),
+                                       ("inv", "line.npy")])
+def test_a_line_of_numbers_is_no_matrix(folder, arguments, ranks):
+    np.save(folder / "line.npy", np.arange(60.0))
+    done = mpi(ranks, *(folder / a if a.endswith(".npy") else a for a in arguments))
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("A must be a matrix, [m, n]; got [60]") == 1 and "Signal" not in done.stderr, done.stderr
+
+
+def test_shapes_and_errors_are_told_as_given(folder):
+    """Data are [49], not [49, 1], and no rank is named where all say the same."""
+    np.save(folder / "short.npy", np.ones(49))
+    for command in ("solve", "lstsq"):
+        done = mpi(2, command, folder / "a.npy", folder / "short.npy")
+        assert done.returncode == 3 and "got A [60, 60], b [49]." in done.stderr, done.stderr
+    done = mpi(2, "inv", folder / "none.npy")
+    assert done.returncode == 3 and "rank 0:" not in done.stderr and done.stderr.count("none.npy") == 1, done.stderr
+
+
+def close(here, there, factor):
+    """Numbers as they are in reports: null, or "inf", or within a factor of each other."""
+    if not isinstance(here, float) or not isinstance(there, float):
+        return here == there
+    return here == there or (here * there > 0 and max(here / there, there / here) <= factor)
+
+
+@pytest.mark.parametrize("ranks, layout", [(1, ()), (2, ("--block", 7)), (4, ("--block", 16)), (4, ("--grid", "4x1", "--block", 5))])
+def test_reports_are_those_of_one_machine(cli, folder, ranks, layout):
+    a = np.load(folder / "a.npy")
+    u, _, v = np.linalg.svd(a)
+    np.save(folder / "wide.npy", a[:20])
+    np.save(folder / "complex.npy", a + 1j * a.T)
+    np.save(folder / "narrow.npy", a.astype(np.float32))
+    np.save(folder / "ill.npy", u * np.logspace(0, -13, 60) @ v)
+    np.save(folder / "doubtful.npy", u * np.where(np.arange(60) < 59, 1, 3e-14) @ v)
+    np.save(folder / "b20.npy", np.arange(20.0))
+    b = {"wide.npy": "b20.npy"}
+    square = ("a.npy", "twice.npy", "complex.npy", "narrow.npy", "ill.npy", "doubtful.npy")
+    cases = [("diagnose", f) for f in (*square, "tall.npy", "wide.npy")] + [("svd", f) for f in ("a.npy", "twice.npy", "wide.npy")]
+    cases += [("lstsq", f) for f in ("tall.npy", "wide.npy", "twice.npy", "ill.npy")] + [("solve", f) for f in square] + [("inv", f) for f in square]
+    factors = {"rcond": 2, "cond": 1.2, "rank_threshold": 1.001, "forward_error": 1e16, "backward_error": 1e16, "growth": 3, "digits": 2, "rank_gap": 1e16}
+    for command, file in cases:
+        arguments = [folder / file, *([folder / b.get(file, "b.npy")] if command in ("lstsq", "solve") else []), "--json"]
+        many, one = mpi(ranks, command, *arguments, *layout), cli(command, *map(str, arguments))
+        assert many.returncode == one.returncode, (command, file, many.stderr, one.stderr)
+        here, there = (json.loads(text) for text in (many.stdout, one.stdout))
+        assert set(here) - set(there) <= {"ranks", "grid", "block"} and set(there) - set(here) <= {"singular_values"}, (command, file, set(here) ^ set(there))
+        if "singular_values" in there and "singular_values" in here:
+            assert np.allclose(here["singular_values"], there["singular_values"], rtol=0, atol=1e-5 if file == "narrow.npy" else 1e-12), (command, file)
+        x, y = here["diagnosis"]["members"][0], there["diagnosis"]["members"][0]
+        for field in ("status", "exactly_singular", "rank", "dependent", "dependent_columns", "certified", "ridge", "freedom"):
+            assert x[field] == y[field], (command, file, field, x, y)
+        for field, factor in factors.items():
+            assert close(x[field], y[field], factor), (command, file, field, x, y)
+        assert bool(x["rank_doubt"]) == bool(y["rank_doubt"]) and bool(x["null_vector"]) == bool(y["null_vector"]), (command, file, x, y)
+
+
 def test_wrong_usage_is_told_once(folder):
     done = mpi(4, "solve", folder / "a.npy", folder / "b.npy", "--if-ill", "maybe")
     assert done.returncode == 2 and done.stderr.count("--if-ill") == 1, done.stderr
@@ -216,6 +274,18 @@ def test_the_death_of_a_rank_ends_all_and_the_recordings_say_who(cli, tmp_path):
     told = cli("postmortem", str(tmp_path))
     assert told.returncode == 1
     assert "3 ranks" in told.stdout and "Rank 2 stopped first" in told.stdout, told.stdout[:1500]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_rank_that_is_killed_within_a_factorisation_ends_all(cli, tmp_path, ranks):
+    began = time.monotonic()
+    done = mpi(ranks, "die-within", program=WORKER, WELLPOSED_RECORD=str(tmp_path))
+    assert time.monotonic() - began < 30
+    assert done.returncode != 0 and "is done" not in done.stdout
+    assert f"process rank {ranks - 1} " in done.stderr and "signal 9" in done.stderr, done.stderr  # mpirun's own words
+    told = json.loads(cli("postmortem", str(tmp_path), "--json").stdout)
+    last = {r["rank"]: r for r in told["ranks"]}[ranks - 1]
+    assert last["dead"] and "p?getrf" in last["running"], last
 
 
 @contextlib.contextmanager

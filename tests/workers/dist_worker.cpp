@@ -1,6 +1,6 @@
 // Ranks that go wrong on purpose, the last of them: dist_worker die | mismatch | throw | leave | hang | oom |
 // load-dtype FILE, all of them: throw-empty | throw-number, or, while the others wait inside p?getrf, hang-inside |
-// oom-inside | throw-inside.
+// oom-inside | throw-inside; die-within: in the midst of a long p?getrf.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -56,6 +56,20 @@ void inside(const std::string& mode, bool last) {
   dist::scalapack::getrf<double>(dist::local<double>(a), pivots);
 }
 
+// All ranks factor for seconds; the last is killed soon after it has begun.
+void within(bool last) {
+  const dist::Matrix a = dist::Matrix::generate(4000, 4000, f64, [](std::int64_t i, std::int64_t j) {
+    return complex128(i == j ? 2.0 : 1.0 / static_cast<double>(1 + i + j));
+  });
+  std::thread end([last] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (last) std::raise(SIGKILL);
+  });
+  std::vector<int> pivots;
+  dist::scalapack::getrf<double>(dist::local<double>(a), pivots);
+  end.join();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,6 +97,7 @@ int main(int argc, char** argv) {
     }
     if (mode == "load-dtype") dist::Matrix::load(argv[2], {.dtype = last ? f32 : f64});
     if (mode.ends_with("-inside")) inside(mode, last);
+    if (mode == "die-within") within(last);
     solve(mode == "mismatch" && last ? 41 : 40);
     std::cout << "rank " << dist::rank() << " is done" << std::endl;
     return 0;

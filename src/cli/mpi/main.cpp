@@ -11,6 +11,7 @@
 #include "cli/attributes.hpp"
 #include "cli/command.hpp"
 #include "cli/matrices.hpp"
+#include "dist/one_place.hpp"
 #include "dist/team.hpp"
 #include "ops/dispatch.hpp"
 #include "wellposed/dist.hpp"
@@ -124,8 +125,9 @@ int finish(const std::string& command, const Told& t, const dist::Matrix& a, Ans
   for (std::int64_t i = 0; i < d.size(); ++i) bad = bad || d.status(i) >= linalg::Status::singular;
   const bool refused = bad && t.options.text("if_ill") == "raise" && !found.always;
   Tensor sigma = d.status(0) == linalg::Status::nonfinite_input ? Tensor() : found.sigma;
-  // A page shows the spectrum, and so does a report of trouble where the values are known.
-  if (!t.outputs.html.empty() && !sigma.defined() && d.status(0) != linalg::Status::nonfinite_input)
+  // A page shows the spectrum, and so does a report of trouble where the values are known or soon found.
+  const bool shown = !t.outputs.html.empty() || (!d.ok() && dist::fits_one_place(a));
+  if (shown && !sigma.defined() && d.status(0) != linalg::Status::nonfinite_input)
     sigma = dist::svdvals(a, {.if_ill = "nan"});
   Report r{.command = command, .matrix = {t.a, {}, {}}, .diagnosis = d};
   if (refused) {

@@ -2,9 +2,7 @@
 
 #include "base/text.hpp"
 #include "kernels/modular.hpp"
-#include "linalg/bounds.hpp"
 #include "linalg/condition_number.hpp"
-#include "linalg/explain.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/members.hpp"
 #include "linalg/quotients.hpp"
@@ -56,26 +54,6 @@ void run(const Tensor& a, Diagnosis::State& state, Good&& good, Bad&& bad) {
 
 constexpr std::string_view kAdvice = "Look at the matrix: its singular values could not be found.";
 
-// The condition of a matrix that is not proved singular, for a result in `dtype`, and how good it is.
-template <class T>
-double condition(const Sizes& s, kernels::View<T> a, const std::vector<double>& scaled_sigma, DType dtype,
-                 Verdict& v) {
-  const ConditionNumber found = condition_number<T>(s.m, s.n, a, scaled_sigma, 1e-6);
-  v.forward_error = found.error;
-  if (found.by_elimination) v.method = Method::quad_lu;
-  v.digits = digits_of(v.forward_error, kUnit<T>);
-  if (v.forward_error >= 1) {
-    v.status = Status::ill_conditioned;
-    v.reason = say("has a condition of ", few_digits(1 / (growth_of_errors(s.longest) * kUnit<T>)),
-                   " or more: no digit of its least singular value is sure beside the largest.");
-  } else if (found.value() > largest_number(dtype)) {
-    v.status = Status::overflow;
-    v.reason = say("has a condition beyond the range of ", dtype, ", and not infinite: its logarithm to base 10 is ",
-                   few_digits(found.log10()), ".");
-  }
-  return found.value();
-}
-
 // σ₁/σₙ; infinite for a matrix that is proved singular.
 void forward_cond(Call& c) {
   const Tensor& x = c.in[0];
@@ -96,7 +74,8 @@ void forward_cond(Call& c) {
       v.exactly_singular = deficient;
       to[i] = sigma.empty() ? R(0)
               : deficient   ? std::numeric_limits<R>::infinity()
-                            : static_cast<R>(condition<T>(s, m, sigma, dtype, v));
+                            : static_cast<R>(conclude_condition<T>(condition_number<T>(s.m, s.n, m, sigma, kEnough),
+                                                                 s.longest, dtype, v));
     };
     run<T>(a, *state, good, [&](std::int64_t i) { to[i] = std::numeric_limits<R>::quiet_NaN(); });
   });

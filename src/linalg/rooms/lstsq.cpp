@@ -64,7 +64,7 @@ struct LstsqSettings {
 template <class T>
 void judge(const Sizes& s, kernels::View<T> a, double error, Verdict& v) {
   conclude_least_squares<T>(v, error);
-  if (v.kept > 0 && v.rcond < 0x1p-12) v.rcond = std::max(v.rcond, scaled_rcond<T>(s.m, s.n, a, v.kept));
+  v.rcond = scaled_rcond_of<T>(s.m, s.n, a, v.kept, v.rcond);
 }
 
 // One member. Columns far apart in size are brought together by powers of two where the solution is unique: that
@@ -161,10 +161,7 @@ Verdicts::Detail detail_of(const Sizes& s, const Tensor& a, const Tensor& error)
     if (number < 0) v.method = Method::qr;  // once more
     const Tensor one = known->matrix(member);
     const kernels::View<double> view{data_of<const double>(one), s.n, 1};
-    v.rcond = (*known)[member];
-    if (s.m >= s.n)
-      if (const Balanced<double> again(s.m, s.n, view); again.svd && again.svd->converged())
-        v.rcond = again.svd->rcond(s.n);
+    v.rcond = balanced_rcond<double>(s.m, s.n, view, (*known)[member]);
     judge<double>(s, view, told ? number : kUnit<double>, v);
   };
 }
