@@ -9,16 +9,25 @@ import wellposed as wp
 from wellposed import _core
 
 NOT_DIFFERENTIABLE = {"matrix_rank"}
+# Functions of matrices [..., m, n] whose batches are leading axes and whose results have shapes that the shapes of the arguments tell.
+OF_MATRICES = """inv solve lstsq pinv svd svdvals qr cholesky cho_solve eigh eigvalsh eig eigvals det slogdet logdet cond rcond matrix_rank matrix_norm
+expm logm sqrtm polar projector low_rank matrix_power solve_triangular ldl lu lu_solve schur nearest_spd covariance""".split()
+VECTOR_LAST = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve"}  # the last argument may be one vector
 _names = itertools.count(1)
 
 
 class Fn:
     """A function from a list of tensors to a list of tensors, written in ops of wellposed, so that it differentiates to any order.
 
-    guard(outputs, cotangents) raises where cotangents do not contain the answer."""
+    guard(outputs, cotangents) raises where cotangents do not contain the answer. matrices: so many leading arguments are [..., m, n], and one more axis
+    before all of those, of every argument, is one more of every result; 0: that is not known."""
 
-    def __init__(self, call, name, guard=None):
-        self.call, self.name, self.guard = call, name, guard
+    def __init__(self, call, name, guard=None, matrices=0):
+        self.call, self.name, self.guard, self.matrices = call, name, guard, matrices
+
+    def takes_batch(self, shapes):
+        """Whether arguments of these shapes may be stacked, for one call instead of many."""
+        return 0 < self.matrices and min(map(len, shapes[:self.matrices])) > 1 and len({len(s) for s in shapes[:self.matrices]}) == 1
 
     def __call__(self, xs):
         return self.call(xs)
@@ -40,14 +49,14 @@ class Fn:
             if self.guard is not None:
                 self.guard(values, [np.asarray(g) for g in a[n:]])
             return filled(pull(a[n:]), a[:n])
-        return Fn(call, f"vjp of {self.name}")
+        return Fn(call, f"vjp of {self.name}", matrices=self.matrices)
 
     def jvp(self, n):
         """(x₁ … x_n, tangents) ↦ tangents of the results."""
         def call(a):
             values, tangents = _core.jvp(self.call, a[:n], a[n:])
             return filled(tangents, values)
-        return Fn(call, f"jvp of {self.name}")
+        return Fn(call, f"jvp of {self.name}", matrices=self.matrices)
 
 
 def filled(found, like):
@@ -79,7 +88,7 @@ def linalg_function(name, diagnosed, slots, tensors_at, kwargs, box):
             result, box["diagnosis"] = result
         box["type"] = type(result) if isinstance(result, tuple) else None
         return flat(result)
-    return Fn(call, name, GUARDS.get(name))
+    return Fn(call, name, GUARDS.get(name), len(tensors_at) if name in OF_MATRICES and "axis" not in kwargs else 0)
 
 
 # ---- inside of graphs and compiled programs -----------------------------------------------------------------------------------
