@@ -42,13 +42,14 @@ class Derivatives:
             inner = f"{stack}/{eqn.source_info.name_stack}"
             serve = [uses.get(v, ()) for v in eqn.outvars]
             only = [bool(u) and all(u) for u in serve]
-            own = within or "transpose" in inner and not _AGAIN.search(inner) or "jvp" in inner and any(serve) and all(all(u) for u in serve)
+            parts = list(_inside(eqn))
+            own = within or "transpose" in inner and not _AGAIN.search(inner) or "jvp" in inner and not parts and any(serve) and all(map(all, serve))
             if own:
                 self._own.add(id(eqn))
             elif eqn.primitive.name not in _TRIVIAL:
                 self._forward.setdefault(self._place(eqn), []).insert(0, eqn)
             turns = eqn.params.get("num_carry", len(only) if eqn.primitive.name == "while" else 0)  # what goes round serves the next turn
-            for part in _inside(eqn):
+            for part in parts:
                 of_part = [own or k >= turns and only[k] for k in range(len(only))] if len(part.outvars) == len(only) else [own] * len(part.outvars)
                 self._walk(part, inner, of_part, own)
             for v in eqn.invars:

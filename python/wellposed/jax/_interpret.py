@@ -7,7 +7,7 @@ import types
 import jax
 import numpy as np
 
-from .._adapters.judge import Operand, judge
+from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
 from .._adapters.session import folder_of, version_guard
 from ._arrays import array_of, is_bad
@@ -28,6 +28,15 @@ def _matters(note):
 
 def _stronger(a, b):
     return a if _matters(a) or b is None else b if _matters(b) or a is None else a
+
+
+def _of_part(note, again):
+    """The note of an array as that of one that is a slice of it, or that it is a slice of: elements have other indices there."""
+    if note is None or note.again is None:
+        return note
+    other = Note(note.link, note.before, note.origin)
+    other.again = again
+    return other
 
 
 def settled(outs, notes):
@@ -126,9 +135,10 @@ class Interpreter:
         ys_notes = [None] * (len(jaxpr.outvars) - nk)
         turns = range(length - 1, -1, -1) if p["reverse"] else range(length)
         for i in turns:
-            outs, told = self.run(jaxpr, consts, [*fixed, *carry, *(x[i] for x in xs)], [*fixed_notes, *carry_notes, *xs_notes], f"{stack}/turn {i}")
+            of_turn = [_of_part(n, lambda at, n=n, i=i: n.again((i, *at))) for n in xs_notes]
+            outs, told = self.run(jaxpr, consts, [*fixed, *carry, *(x[i] for x in xs)], [*fixed_notes, *carry_notes, *of_turn], f"{stack}/turn {i}")
             carry, carry_notes = outs[:nk], told[:nk]
-            ys_notes = [_stronger(a, b) for a, b in zip(ys_notes, told[nk:])]
+            ys_notes = [_stronger(a, _of_part(b, None)) for a, b in zip(ys_notes, told[nk:])]
             if nk and all(_matters(n) for n in carry_notes):
                 break  # what follows inherits
         return [*carry_notes, *ys_notes]
