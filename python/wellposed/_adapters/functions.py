@@ -16,6 +16,16 @@ VECTOR_LAST = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve"}  #
 _names = itertools.count(1)
 
 
+def of_numpy(a):
+    """An array of NumPy as a tensor, also one of bfloat16, which NumPy does not know by itself."""
+    return wp.astype(wp.asarray(a.astype(np.float32)), wp.bfloat16) if a.dtype.name == "bfloat16" else wp.asarray(a)
+
+
+def to_numpy(y, bfloat16=np.float32):
+    """A tensor as an array of NumPy. bfloat16: the type for elements of that name."""
+    return np.asarray(wp.astype(y, wp.float32)).astype(bfloat16) if y.dtype == wp.bfloat16 else np.asarray(y)
+
+
 class Fn:
     """A function from a list of tensors to a list of tensors, written in ops of wellposed, so that it differentiates to any order.
 
@@ -38,7 +48,7 @@ class Fn:
 
         def back(gs):
             if self.guard is not None:
-                self.guard(values, [np.asarray(g) for g in gs])
+                self.guard(values, [to_numpy(g) for g in gs])
             return pull(gs)
         return [_core.alias(y) for y in values], back
 
@@ -47,7 +57,7 @@ class Fn:
         def call(a):
             values, pull = _core.vjp(self.call, a[:n])
             if self.guard is not None:
-                self.guard(values, [np.asarray(g) for g in a[n:]])
+                self.guard(values, [to_numpy(g) for g in a[n:]])
             return filled(pull(a[n:]), a[:n])
         return Fn(call, f"vjp of {self.name}", matrices=self.matrices)
 
@@ -124,7 +134,7 @@ def probe(shape, dtype):
     m, n = shape[-2:] if len(shape) > 1 else (shape[-1], 1)
     x = np.eye(m, n) * (2 + np.arange(n) / max(m, n, 1)) + 0.25 / max(m, n, 1)
     x = x[:, 0] if len(shape) == 1 else np.broadcast_to(x, (1,) * (len(shape) - 2) + (m, n))
-    return wp.asarray(x.astype(dtype))
+    return of_numpy(x.astype(dtype))
 
 
 # ---- what cotangents alone cannot tell ----------------------------------------------------------------------------------------
@@ -158,7 +168,7 @@ def _near(values, floor):
 
 
 def _guard_svd(outputs, cotangents):
-    s = np.asarray(outputs[1])
+    s = to_numpy(outputs[1])
     if not (_used(cotangents[0]) or _used(cotangents[2])):
         return
     tiny = np.finfo(s.dtype).tiny
@@ -173,7 +183,7 @@ def _guard_svd(outputs, cotangents):
 def _guard_eigh(outputs, cotangents):
     if not _used(cotangents[1]):
         return
-    values = np.asarray(outputs[0])
+    values = to_numpy(outputs[0])
     found = _near(values, np.finfo(values.dtype).tiny)
     if found:
         _refuse("eigh", f"eigenvalues {found[1]} and {found[1] + 1}" + (f" of matrix {list(found[0])}" if found[0] else "") +
@@ -182,7 +192,7 @@ def _guard_eigh(outputs, cotangents):
 
 
 def _guard_qr(outputs, cotangents):
-    r = np.asarray(outputs[1])
+    r = to_numpy(outputs[1])
     if not r.size or not (_used(cotangents[0]) or _used(cotangents[1])):
         return
     d = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
@@ -250,12 +260,15 @@ def asks_for_copies(name, device):
 
 
 def fill(module, into, make):
-    """into[name] = make(name) for the functions of a module of wellposed."""
+    """into[name] = make(name) for the functions of a module of wellposed; their names."""
+    names = []
     for name in dir(module):
         function = getattr(module, name)
         of_table = getattr(function, "__text_signature__", None) or isinstance(function, types.FunctionType)
         if not name.startswith("_") and callable(function) and of_table and not isinstance(function, type):
             into[name] = make(name)
+            names.append(name)
+    return names
 
 
 def named(call, name, like):

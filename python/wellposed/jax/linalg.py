@@ -32,6 +32,10 @@ def _prepared(name, args, kwargs, device):
     xs = [jnp.asarray(args[i]) for i in at]
     floating = jnp.result_type(*(x if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32 for x in xs))
     xs = [x.astype(floating) for x in xs]
+    if "axis" in kwargs:  # of matrix_norm: the last two axes, whatever comes before them
+        if kwargs.pop("keepdims", False):
+            raise wp.ArgumentError(f"{name}: axis and keepdims are not taken together; use jnp.expand_dims.")
+        xs[0] = jnp.moveaxis(xs[0], kwargs.pop("axis"), (-2, -1))
     vector = name in VECTOR_LAST and xs[-1].ndim == 1
     if vector:
         xs[-1] = xs[-1][:, None]
@@ -93,3 +97,7 @@ def vector_norm(x):
 
 
 __all__ = [*OF_MATRICES, "STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", "vector_norm"]
+
+
+def __dir__():
+    return __all__

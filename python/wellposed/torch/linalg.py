@@ -299,8 +299,12 @@ def _apply(name, function):
 
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.torch.linalg with what can be said of the answer: (value, Diagnosis).")
 sys.modules[diagnosed.__name__] = diagnosed
-fill(wp.linalg, globals(), lambda name: _function(name, False))
+__all__ = ["diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", *fill(wp.linalg, globals(), lambda name: _function(name, False))]
 fill(wp.linalg.diagnosed, vars(diagnosed), lambda name: _function(name, True))
 through_svd = _through("through_svd", wp.linalg.through_svd)
 through_eigh = _through("through_eigh", wp.linalg.through_eigh)
 svd_apply, eigh_apply = _apply("svd_apply", wp.linalg.svd_apply), _apply("eigh_apply", wp.linalg.eigh_apply)
+
+
+def __dir__():
+    return __all__

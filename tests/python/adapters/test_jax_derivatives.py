@@ -1,6 +1,7 @@
 """Which op a derivative belongs to, where several stand on one line: in flat programs, under jit, in loops, computed again."""
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import wellposed as wp
@@ -55,3 +56,36 @@ def test_linear_algebra_is_named_by_its_function():
 def test_an_argument_of_linear_algebra_that_is_nan_is_refused_by_name():
     with pytest.raises(wp.NonFiniteError, match=r"inv: x\[0, 0\] is nan"):
         watch(linalg.inv)(jnp.array([[jnp.nan, 1.0], [1.0, 2.0]]))
+
+
+# ---- vmap over derivatives
+A, B = np.random.default_rng(0).normal(size=(5, 4, 3, 3)) + 3 * np.eye(3), np.random.default_rng(1).normal(size=(5, 3, 2))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("derivative", [jax.grad, jax.jacfwd, jax.jacrev])
+def test_mapped_derivatives_of_arguments_with_other_batches_are_those_of_each_member(derivative, which):
+    def f(a, b):
+        return (linalg.solve(a, b) ** 2).sum()
+    with jax.enable_x64(True):
+        a, b = jnp.asarray(A), jnp.asarray(B)
+        mapped = jax.vmap(derivative(f, which))(a, b)
+        assert np.allclose(mapped, [jax.grad(lambda a, b: (jnp.linalg.inv(a) @ b).__pow__(2).sum(), which)(x, y) for x, y in zip(a, b)])
+
+
+def test_the_axes_of_a_norm_are_those_of_each_member():
+    x = jnp.asarray(A[:, :2], jnp.float32)
+    for axis in ((0, 1), (1, 2), (-2, -1), (0, 2)):
+        mapped = jax.vmap(lambda y, axis=axis: linalg.matrix_norm(y, axis=axis))(x)
+        assert np.allclose(mapped, [wp.linalg.matrix_norm(np.asarray(y), axis=axis) for y in x], rtol=1e-5)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, jax.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", ["inv", "svdvals", "solve", "cholesky", "eigvalsh"])
+def test_bfloat16_stays_what_it_is(mode, name):
+    a = jnp.asarray([[2.0, 1.0], [1.0, 3.0]], jnp.bfloat16)
+    function, more = getattr(linalg, name), (a,) if name == "solve" else ()
+    found, wanted = mode(function)(a, *more), function(a.astype(jnp.float32), *(x.astype(jnp.float32) for x in more))
+    assert found.dtype == jnp.bfloat16 and np.allclose(found.astype(jnp.float32), wanted, rtol=2**-7)
+    gradient = mode(jax.grad(lambda a: function(a, *more).astype(jnp.float32).sum()))(a)
+    assert gradient.dtype == jnp.bfloat16 and jnp.isfinite(gradient).all()
