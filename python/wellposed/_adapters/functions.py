@@ -9,16 +9,35 @@ import wellposed as wp
 from wellposed import _core
 
 NOT_DIFFERENTIABLE = {"matrix_rank"}
+# Functions of matrices [..., m, n] whose batches are leading axes and whose results have shapes that the shapes of the arguments tell.
+OF_MATRICES = """inv solve lstsq pinv svd svdvals qr cholesky cho_solve eigh eigvalsh eig eigvals det slogdet logdet cond rcond matrix_rank matrix_norm
+expm logm sqrtm polar projector low_rank matrix_power solve_triangular ldl lu lu_solve schur nearest_spd covariance""".split()
+VECTOR_LAST = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve"}  # the last argument may be one vector
 _names = itertools.count(1)
+
+
+def of_numpy(a):
+    """An array of NumPy as a tensor, also one of bfloat16, which NumPy does not know by itself."""
+    return wp.astype(wp.asarray(a.astype(np.float32)), wp.bfloat16) if a.dtype.name == "bfloat16" else wp.asarray(a)
+
+
+def to_numpy(y, bfloat16=np.float32):
+    """A tensor as an array of NumPy. bfloat16: the type for elements of that name."""
+    return np.asarray(wp.astype(y, wp.float32)).astype(bfloat16) if y.dtype == wp.bfloat16 else np.asarray(y)
 
 
 class Fn:
     """A function from a list of tensors to a list of tensors, written in ops of wellposed, so that it differentiates to any order.
 
-    guard(outputs, cotangents) raises where cotangents do not contain the answer."""
+    guard(outputs, cotangents) raises where cotangents do not contain the answer. matrices: so many leading arguments are [..., m, n], and one more axis
+    before all of those, of every argument, is one more of every result; 0: that is not known."""
 
-    def __init__(self, call, name, guard=None):
-        self.call, self.name, self.guard = call, name, guard
+    def __init__(self, call, name, guard=None, matrices=0):
+        self.call, self.name, self.guard, self.matrices = call, name, guard, matrices
+
+    def takes_batch(self, shapes):
+        """Whether arguments of these shapes may be stacked, for one call instead of many."""
+        return 0 < self.matrices and min(map(len, shapes[:self.matrices])) > 1 and len({len(s) for s in shapes[:self.matrices]}) == 1
 
     def __call__(self, xs):
         return self.call(xs)
@@ -29,7 +48,7 @@ class Fn:
 
         def back(gs):
             if self.guard is not None:
-                self.guard(values, [np.asarray(g) for g in gs])
+                self.guard(values, [to_numpy(g) for g in gs])
             return pull(gs)
         return [_core.alias(y) for y in values], back
 
@@ -38,16 +57,16 @@ class Fn:
         def call(a):
             values, pull = _core.vjp(self.call, a[:n])
             if self.guard is not None:
-                self.guard(values, [np.asarray(g) for g in a[n:]])
+                self.guard(values, [to_numpy(g) for g in a[n:]])
             return filled(pull(a[n:]), a[:n])
-        return Fn(call, f"vjp of {self.name}")
+        return Fn(call, f"vjp of {self.name}", matrices=self.matrices)
 
     def jvp(self, n):
         """(x₁ … x_n, tangents) ↦ tangents of the results."""
         def call(a):
             values, tangents = _core.jvp(self.call, a[:n], a[n:])
             return filled(tangents, values)
-        return Fn(call, f"jvp of {self.name}")
+        return Fn(call, f"jvp of {self.name}", matrices=self.matrices)
 
 
 def filled(found, like):
@@ -79,7 +98,7 @@ def linalg_function(name, diagnosed, slots, tensors_at, kwargs, box):
             result, box["diagnosis"] = result
         box["type"] = type(result) if isinstance(result, tuple) else None
         return flat(result)
-    return Fn(call, name, GUARDS.get(name))
+    return Fn(call, name, GUARDS.get(name), len(tensors_at) if name in OF_MATRICES and "axis" not in kwargs else 0)
 
 
 # ---- inside of graphs and compiled programs -----------------------------------------------------------------------------------
@@ -115,7 +134,7 @@ def probe(shape, dtype):
     m, n = shape[-2:] if len(shape) > 1 else (shape[-1], 1)
     x = np.eye(m, n) * (2 + np.arange(n) / max(m, n, 1)) + 0.25 / max(m, n, 1)
     x = x[:, 0] if len(shape) == 1 else np.broadcast_to(x, (1,) * (len(shape) - 2) + (m, n))
-    return wp.asarray(x.astype(dtype))
+    return of_numpy(x.astype(dtype))
 
 
 # ---- what cotangents alone cannot tell ----------------------------------------------------------------------------------------
@@ -149,7 +168,7 @@ def _near(values, floor):
 
 
 def _guard_svd(outputs, cotangents):
-    s = np.asarray(outputs[1])
+    s = to_numpy(outputs[1])
     if not (_used(cotangents[0]) or _used(cotangents[2])):
         return
     tiny = np.finfo(s.dtype).tiny
@@ -164,7 +183,7 @@ def _guard_svd(outputs, cotangents):
 def _guard_eigh(outputs, cotangents):
     if not _used(cotangents[1]):
         return
-    values = np.asarray(outputs[0])
+    values = to_numpy(outputs[0])
     found = _near(values, np.finfo(values.dtype).tiny)
     if found:
         _refuse("eigh", f"eigenvalues {found[1]} and {found[1] + 1}" + (f" of matrix {list(found[0])}" if found[0] else "") +
@@ -173,7 +192,7 @@ def _guard_eigh(outputs, cotangents):
 
 
 def _guard_qr(outputs, cotangents):
-    r = np.asarray(outputs[1])
+    r = to_numpy(outputs[1])
     if not r.size or not (_used(cotangents[0]) or _used(cotangents[1])):
         return
     d = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
@@ -241,12 +260,15 @@ def asks_for_copies(name, device):
 
 
 def fill(module, into, make):
-    """into[name] = make(name) for the functions of a module of wellposed."""
+    """into[name] = make(name) for the functions of a module of wellposed; their names."""
+    names = []
     for name in dir(module):
         function = getattr(module, name)
         of_table = getattr(function, "__text_signature__", None) or isinstance(function, types.FunctionType)
         if not name.startswith("_") and callable(function) and of_table and not isinstance(function, type):
             into[name] = make(name)
+            names.append(name)
+    return names
 
 
 def named(call, name, like):

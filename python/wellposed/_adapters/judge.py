@@ -21,6 +21,10 @@ class Note:
     def made(self):
         return self.origin["source"] == "op"
 
+    def owed_to_scale(self, scale):
+        """Whether in the gradient of a loss times `scale` this may be the scale's doing: then whoever scaled it leaves the step out and takes a smaller one."""
+        return scale > 1 and self.origin.get("scaled", not self.made and self.origin["value"] != "nan")
+
     def chain(self, most=32):
         links, note = [], self
         while note is not None:
@@ -209,7 +213,7 @@ def advice_of(kind, operands, element, out):
             pass
     value = np.asarray(out)[element]
     large = np.sqrt(np.finfo(out.dtype).max) if out.dtype.kind in "fc" else np.inf
-    if np.isinf(value) and out.dtype.itemsize <= 4 and any(o.value is not None and o.value.size and np.abs(o.value).max() > large for o in operands):
+    if np.isinf(value) and out.dtype.itemsize <= 4 and _beyond_range(kind, operands, element, out) and any(o.value is not None and o.value.size and np.abs(o.value).max() > large for o in operands):
         return f"The result is beyond the largest {out.dtype}: scale the operands, or compute in a wider type."
     return ""
 
@@ -232,12 +236,24 @@ def link_of(op, element, out, where):
             **where}
 
 
+def _beyond_range(kind, operands, element, out):
+    """Whether what was made of finite operands may be a number beyond the range of its type: not where an element has a pole or is NaN, nor of small operands."""
+    known = [o.value for o in operands if o.value is not None and o.value.size]
+    if len(known) < len(operands):
+        return True
+    if _by_element(kind, operands, out):
+        additive = kind.ours in ("add", "subtract", "multiply") or kind.name.lower().startswith("addc")
+        return not np.isnan(out[element]) and (additive or all(v[_at(element, v.shape)] != 0 for v in known))
+    return np.prod([max(float(np.abs(v).max()), 1.0) for v in known]) * max(v.size for v in known) >= np.finfo(out.dtype).max
+
+
 def judge(op, kind, operands, out, where, entrance, *, source=None, element=None):
     """A note for a result that is not finite. `entrance(operand, element)` tells of an operand that nobody made: name, row, entry. source(operand, element):
     where an op that moves elements took one from (None: not known); given where arrays do not change, so that the note can be asked again for
     other elements. element: the one that is asked for."""
     numeric = [o for o in operands if o.value is None or o.value.dtype.kind in "fciuV"]
-    note = _note(op, kind, numeric, out, where, entrance, decide(kind, numeric, out, element), source)
+    with np.errstate(all="ignore"):
+        note = _note(op, kind, numeric, out, where, entrance, decide(kind, numeric, out, element), source)
     if source is not None and (kind.family == "moves" or _by_element(kind, numeric, out)):
         note.again = lambda at: judge(op, kind, operands, out, where, entrance, source=source, element=at)
     return note
@@ -255,7 +271,9 @@ def _note(op, kind, numeric, out, where, entrance, verdict, source):
     link = link_of(op, verdict.element, out, where)
     if verdict.made:
         names_for(kind, numeric)
+        after = "derivative" in op or "backward" in op or kind.ours == "multiply"  # of the loss, or of it and its scale
         return Note(link, None, {"source": "op", "number": next(_numbers), "value": link["value"], "spread": 0,
+                                 "scaled": after and _beyond_range(kind, numeric, verdict.element, out),
                                  "operands": operands_text(kind, numeric, verdict.element, out.shape),
                                  "advice": advice_of(kind, numeric, verdict.element, out)})
     o = verdict.operand

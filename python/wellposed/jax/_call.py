@@ -10,7 +10,7 @@ import numpy as np
 import wellposed as wp
 from wellposed import _core
 
-from .._adapters.functions import linalg_function, probe, verdict_function
+from .._adapters.functions import linalg_function, of_numpy, probe, to_numpy, verdict_function
 from .._adapters.session import version_guard
 from ._arrays import elsewhere
 
@@ -117,8 +117,8 @@ def _known_shapes(program, avals):
     batch = jnp.broadcast_shapes(*(shape[:-2] for shape, _ in avals))
     quiet = dataclasses.replace(program, options=tuple((k, v) for k, v in program.options if k != "if_ill") + ((("if_ill", "ignore"),)
                                 if "if_ill" in (getattr(getattr(wp.linalg, program.name), "__text_signature__", None) or "if_ill") and not program.verdict else ()))
-    outs = _function(quiet)([probe(shape, dtype) for shape, dtype in avals])
-    return tuple((batch + tuple(y.shape[len(batch):]), str(np.asarray(y).dtype)) for y in outs)
+    outs = _function(quiet)([probe(shape, np.dtype(dtype)) for shape, dtype in avals])
+    return tuple((batch + tuple(y.shape[len(batch):]), str(y.dtype)) for y in outs)
 
 
 def _shapes(program, avals):
@@ -149,7 +149,7 @@ def on_cpu(xs, program, fn, dtypes=None):
             home = next(iter(x.devices()))
             if not program.copies:
                 raise _refused(program, where)
-    outs = [np.asarray(y) for y in fn([wp.asarray(np.asarray(x)) for x in xs])]
+    outs = [to_numpy(y, jnp.bfloat16) for y in fn([of_numpy(np.asarray(x)) for x in xs])]
     outs = [jnp.asarray(y, dtype=d) for y, d in zip(outs, dtypes or [jax.dtypes.canonicalize_dtype(y.dtype) for y in outs])]
     return outs if home is None else [jax.device_put(y, home) for y in outs]
 
@@ -181,7 +181,7 @@ def _lower_elsewhere(ctx, *args, program):
     like = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in _shapes(program, tuple(_key(a) for a in ctx.avals_in))]
 
     def host(*xs):
-        return [np.asarray(y).astype(t.dtype, copy=False) for y, t in zip(_function(program)([wp.asarray(np.asarray(x)) for x in xs]), like)]
+        return [to_numpy(y, jnp.bfloat16).astype(t.dtype, copy=False) for y, t in zip(_function(program)([of_numpy(np.asarray(x)) for x in xs]), like)]
     return mlir.lower_fun(lambda *xs: jax.pure_callback(host, like, *xs), multiple_results=True)(ctx, *args)
 
 
@@ -217,7 +217,8 @@ def _transpose(cotangents, *args, program):
 
 def _batch(args, dims, *, program):
     size = next(x.shape[d] for x, d in zip(args, dims) if d is not None)
-    if isinstance(program, Following):  # one matrix each
+    alike = isinstance(program, Program) and len({x.ndim - (d is not None) for x, d in zip(args[:len(program.tensors_at)], dims)}) == 1
+    if isinstance(program, Following) or program.chain and not alike:  # one each
         each = [call_p.bind(*(x if d is None else jnp.take(x, i, axis=d) for x, d in zip(args, dims)), program=program) for i in range(size)]
         return [jnp.stack(y) for y in zip(*each)], [0] * len(each[0])
     most = max(x.ndim - (d is not None) for x, d in zip(args, dims))

@@ -7,10 +7,11 @@ import types
 import jax
 import numpy as np
 
-from .._adapters.judge import Operand, judge
+from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
 from .._adapters.session import folder_of, version_guard
 from ._arrays import array_of, is_bad
+from ._derivatives import Derivatives, closed
 
 Literal, EvalTrace, _line_now, _user_frames, *_ = version_guard("jax", jax.__version__, "0.8", [
     "jax.extend.core:Literal", "jax._src.core:EvalTrace", "jax._src.source_info_util:current", "jax._src.source_info_util:user_frames",
@@ -20,10 +21,6 @@ _MOST_TURNS = 100_000
 _OWN = folder_of("wellposed")
 
 
-def _closed(jaxpr):
-    return (jaxpr.jaxpr, jaxpr.consts) if hasattr(jaxpr, "consts") else (jaxpr, ())
-
-
 def _matters(note):
     """Whether a note tells of more than an infinity that the program put in."""
     return note is not None and (note.made or note.origin["value"] == "nan")
@@ -31,6 +28,15 @@ def _matters(note):
 
 def _stronger(a, b):
     return a if _matters(a) or b is None else b if _matters(b) or a is None else a
+
+
+def _of_part(note, again):
+    """The note of an array as that of one that is a slice of it, or that it is a slice of: elements have other indices there."""
+    if note is None or note.again is None:
+        return note
+    other = Note(note.link, note.before, note.origin)
+    other.again = again
+    return other
 
 
 def settled(outs, notes):
@@ -49,12 +55,13 @@ class Interpreter:
 
     def __init__(self, session, entrance):
         self.session, self.entrance = session, entrance
-        self.forward = {}  # line → names of the ops of the forward pass there
+        self.derivatives = None  # of the whole jaxpr, when it is asked for
+        self.root = None
         self.outer = ("", 0)  # the line of the call that is entered
 
     def run(self, jaxpr, consts, args, notes, stack=""):
         """Results of a jaxpr and their notes; notes: one per argument."""
-        outer = self.outer
+        outer, self.root = self.outer, self.root or jaxpr
         try:
             return self._run(jaxpr, consts, args, notes, stack)
         finally:
@@ -82,8 +89,6 @@ class Interpreter:
 
     def step(self, eqn, values, notes, stack):
         outs = self.bind(eqn, values)
-        if "transpose" not in stack:
-            self.forward.setdefault(self.line(eqn), []).append(eqn.primitive.name)
         if not any(is_bad(x) for x in outs):
             return outs, [None] * len(outs)
         before, self.outer = self.outer, self.line(eqn)
@@ -114,32 +119,33 @@ class Interpreter:
             return self.loop(p, values, notes, stack)
         if name == "cond":
             branch = p["branches"][int(np.clip(int(values[0]), 0, len(p["branches"]) - 1))]
-            return self.run(*_closed(branch), values[1:], notes[1:], stack)[1]
+            return self.run(*closed(branch), values[1:], notes[1:], stack)[1]
         for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
             if key in p and (hasattr(p[key], "eqns") or hasattr(p[key], "jaxpr")):
-                jaxpr, consts = _closed(p[key])
+                jaxpr, consts = closed(p[key])
                 if len(jaxpr.invars) == len(values):
                     return self.run(jaxpr, consts, values, notes, stack)[1]
         return None
 
     def scan(self, p, values, notes, stack):
-        jaxpr, consts = _closed(p["jaxpr"])
+        jaxpr, consts = closed(p["jaxpr"])
         nc, nk, length = p["num_consts"], p["num_carry"], p["length"]
         fixed, carry, xs = values[:nc], list(values[nc:nc + nk]), values[nc + nk:]
         fixed_notes, carry_notes, xs_notes = notes[:nc], list(notes[nc:nc + nk]), notes[nc + nk:]
         ys_notes = [None] * (len(jaxpr.outvars) - nk)
         turns = range(length - 1, -1, -1) if p["reverse"] else range(length)
         for i in turns:
-            outs, told = self.run(jaxpr, consts, [*fixed, *carry, *(x[i] for x in xs)], [*fixed_notes, *carry_notes, *xs_notes], f"{stack}/turn {i}")
+            of_turn = [_of_part(n, lambda at, n=n, i=i: n.again((i, *at))) for n in xs_notes]
+            outs, told = self.run(jaxpr, consts, [*fixed, *carry, *(x[i] for x in xs)], [*fixed_notes, *carry_notes, *of_turn], f"{stack}/turn {i}")
             carry, carry_notes = outs[:nk], told[:nk]
-            ys_notes = [_stronger(a, b) for a, b in zip(ys_notes, told[nk:])]
+            ys_notes = [_stronger(a, _of_part(b, None)) for a, b in zip(ys_notes, told[nk:])]
             if nk and all(_matters(n) for n in carry_notes):
                 break  # what follows inherits
         return [*carry_notes, *ys_notes]
 
     def loop(self, p, values, notes, stack):
-        cond, cond_consts = _closed(p["cond_jaxpr"])
-        body, body_consts = _closed(p["body_jaxpr"])
+        cond, cond_consts = closed(p["cond_jaxpr"])
+        body, body_consts = closed(p["body_jaxpr"])
         nc, nb = p["cond_nconsts"], p["body_nconsts"]
         carry, told = list(values[nc + nb:]), list(notes[nc + nb:])
         for turn in range(_MOST_TURNS):
@@ -161,12 +167,22 @@ class Interpreter:
         scope = "/".join(part for part in _TRANSFORMS.sub("", stack).split("/") if part)
         return {"file": file, "line": line, "scope": scope, "step": self.session.step_now()}
 
+    @staticmethod
+    def place(eqn):
+        """The line and the columns of the expression that an op belongs to; None: they are not known."""
+        frame = next((f for f in _user_frames(eqn.source_info.traceback) if not f.file_name.startswith(_OWN)), None)
+        return (frame.file_name, frame.start_line, frame.start_column, frame.end_line, frame.end_column) if frame is not None else None
+
     def label(self, eqn, stack):
-        name = eqn.primitive.name
-        if "transpose" not in stack:
-            return name
-        near = [n for n in self.forward.get(self.line(eqn), []) if n not in ("jit", "pjit", "convert_element_type", "broadcast_in_dim")]
-        return f"{name} in the derivative of {near[0]}" if near else f"{name} in a derivative"
+        program = eqn.params.get("program")
+        name = getattr(program, "name", eqn.primitive.name)
+        if getattr(program, "chain", ()):
+            return f"{program.chain[-1][0]} in the derivative of {name}"
+        if self.root is None:
+            return f"{name} in a derivative" if "transpose" in stack else name
+        self.derivatives = self.derivatives or Derivatives(self.root, self.place)
+        near = self.derivatives.of(eqn)
+        return name if near is None else f"{name} in the derivative of {near}" if near else f"{name} in a derivative"
 
     def judge(self, eqn, values, notes, out, stack):
         operands, whole = [], {}

@@ -10,7 +10,7 @@ import numpy as np
 
 import wellposed as wp
 
-from .._adapters.functions import Framework, through as through_wp
+from .._adapters.functions import Framework, of_numpy, through as through_wp, to_numpy
 from .._adapters.session import version_guard
 from ._call import Following, call_p
 
@@ -26,10 +26,10 @@ class _Jax(Framework):
     def to_wp(self, x):
         if isinstance(x, jax.core.Tracer):
             raise _captured()
-        return wp.asarray(np.asarray(x))
+        return of_numpy(np.asarray(x))
 
     def from_wp(self, x):
-        return jnp.asarray(np.asarray(x))
+        return jnp.asarray(to_numpy(x, jnp.bfloat16))
 
     def vjp(self, f, xs, gs):
         """wellposed's cotangents are conjugates of JAX's."""

@@ -34,12 +34,12 @@ class Watched(Session):
         for name, x in datasets(data):
             self.rows(x, range(len(x)), name, lasting=True)
         if self._recorder is not None:
-            self._begin()
+            self._recorder.start()
 
     def close(self):
         """Ends the recording, if there is one."""
         if self._recorder is not None:
-            self._end()
+            self._recorder.stop()
             self._recorder = None
 
     def step_now(self):
@@ -101,12 +101,19 @@ class Watched(Session):
             return self.f(*args, **kwargs)  # inside of somebody's transformation: values are not there yet
         kept = self.guarded(self._kept, args, kwargs) if self._donated else None
         self.calls, self.ok = self.calls + 1, True
+        step = _core.current_step()
+        numbered = self.recording and step < 0
+        if numbered:  # the recording tells calls apart; others have their own steps
+            wp.set_step(self.calls - 1)
         recorded = self.guarded(self._record, args, kwargs) if self.recording else None
         try:
             out = self.f(*args, **kwargs)
         except Exception as error:
             self.guarded(self._explain, error)
             raise
+        finally:
+            if numbered:
+                wp.set_step(step)
         if not self._donated:
             self.guarded(self._see_donated, given)
         leaves = jax.tree_util.tree_leaves(out)

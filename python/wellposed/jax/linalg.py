@@ -13,15 +13,9 @@ import numpy as np
 
 import wellposed as wp
 
-from .._adapters.functions import STATUS, Verdict, asks_for_copies, linalg_function, named, quiet_options
+from .._adapters.functions import OF_MATRICES, STATUS, VECTOR_LAST, Verdict, asks_for_copies, linalg_function, named, quiet_options
 from ._call import Program, call_p, on_cpu
 from ._through import eigh_apply, svd_apply, through_eigh, through_svd
-
-# Functions whose batches are leading axes and whose results have shapes that the shapes of the arguments tell.
-_NAMES = """inv solve lstsq pinv svd svdvals qr cholesky cho_solve eigh eigvalsh eig eigvals det slogdet logdet cond rcond matrix_rank matrix_norm
-expm logm sqrtm polar projector low_rank matrix_power solve_triangular ldl lu lu_solve schur nearest_spd covariance""".split()
-_VECTORS = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve"}  # the last argument may be one vector
-
 
 def _is_array(x):
     return isinstance(x, (jax.Array, np.ndarray, jax.core.Tracer))
@@ -38,7 +32,11 @@ def _prepared(name, args, kwargs, device):
     xs = [jnp.asarray(args[i]) for i in at]
     floating = jnp.result_type(*(x if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32 for x in xs))
     xs = [x.astype(floating) for x in xs]
-    vector = name in _VECTORS and xs[-1].ndim == 1
+    if "axis" in kwargs:  # of matrix_norm: the last two axes, whatever comes before them
+        if kwargs.pop("keepdims", False):
+            raise wp.ArgumentError(f"{name}: axis and keepdims are not taken together; use jnp.expand_dims.")
+        xs[0] = jnp.moveaxis(xs[0], kwargs.pop("axis"), (-2, -1))
+    vector = name in VECTOR_LAST and xs[-1].ndim == 1
     if vector:
         xs[-1] = xs[-1][:, None]
     for x in xs:
@@ -87,7 +85,7 @@ def _result_types():
 _TYPES = _result_types()
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.jax.linalg with what can be said of the answer.")
 sys.modules[diagnosed.__name__] = diagnosed
-for _name in _NAMES:
+for _name in OF_MATRICES:
     globals()[_name] = _function(_name)
     if hasattr(wp.linalg.diagnosed, _name):
         setattr(diagnosed, _name, _diagnosed(_name))
@@ -98,4 +96,8 @@ def vector_norm(x):
     return globals()["matrix_norm"](jnp.reshape(x, (1, -1)))
 
 
-__all__ = [*_NAMES, "STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", "vector_norm"]
+__all__ = [*OF_MATRICES, "STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", "vector_norm"]
+
+
+def __dir__():
+    return __all__

@@ -57,13 +57,13 @@ class Calls:
             self._busy = ctx.invoking_op_callbacks = False
 
     def _prepare(self, name, inputs):
-        graph, places = self._graph(name, inputs)
+        graph, places, scale = self._graph(name, inputs)
         before = {i: _read(inputs[i], dtype) for i, dtype in places}
         if self._last is not None:
             same = self._last["name"] == name and all(self._last["inputs"][i] is inputs[i] for i, _ in places)
             self._look_back(before if same else None)
         recorded = _core.Recorded(_short(name), self._tensors(inputs)) if self.recording else None
-        return {"name": name, "graph": graph, "places": places, "inputs": inputs, "before": before, "recorded": recorded}
+        return {"name": name, "graph": graph, "places": places, "scale": scale, "inputs": inputs, "before": before, "recorded": recorded}
 
     def _tensors(self, values):
         """The first of the values that have elements, for recordings."""
@@ -77,33 +77,41 @@ class Calls:
         """Did the last call spoil a variable? now: the values, where they are known."""
         last, self._last = self._last, None
         for i, dtype in last["places"]:
-            value = now[i] if now is not None else _read(last["inputs"][i], dtype)
-            if is_float(value) and self._bad(value) and not self._bad(last["before"][i]):
+            value, before = now[i] if now is not None else _read(last["inputs"][i], dtype), last["before"][i]
+            if is_float(value) and self._bad(value) and not self._bad(before):
                 self._blame_call(last, None, i)
                 return
+            if i == last["scale"] and float(value) < float(before):  # a step was left out
+                self._blame_call(last, None, i, float(before))
 
-    def _blame_call(self, this, bad, variable):
+    def _blame_call(self, this, bad, variable, scale=None):
+        """scale: of a loss whose optimizer has left out a step; then only what is not the scale's doing is told."""
         if self.level == "off":
             return
         name = _short(this["name"])
-        note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable)
+        note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable, scale)
+        if scale is not None:
+            if note is not None:
+                self._left(note, f"a gradient in function {name}")
+            return
         if note is None:  # it could not be run again, of which there is a note: an infinity may be one that was put in
             note = self._unknown(name, bad, _FAILED)
         if note.made or note.origin["value"] == "nan" or variable is not None:
             self._left(note, f"function {name}" if bad is not None else f"a variable of {name}")
 
     def _graph(self, name, inputs):
-        """The graph of a function, and the variables that it writes to: (place among the inputs, dtype)."""
+        """The graph of a function, the variables that it writes to, (place among the inputs, dtype), and the place of one that scales a loss."""
         if name not in _GRAPHS:
             key = name if isinstance(name, str) else name.decode()
             graph = _traced_graph(key) or _graph.graph_of(key)
             places = ((i, _dtype_of(inputs[i], graph.inputs[i])) for i in sorted(_graph.written(graph)))
-            _GRAPHS[name] = graph, [(i, dtype) for i, dtype in places if dtype is not None]
+            names = _names(graph)
+            scale = next((i for i, x in enumerate(inputs) if names.get(id(x), "").endswith("dynamic_scale")), None)
+            _GRAPHS[name] = graph, [(i, dtype) for i, dtype in places if dtype is not None], scale
         return _GRAPHS[name]
 
-    def _replay(self, name, graph, inputs, before, bad, variable):
-        feed, copies = list(inputs), []
-        names = {id(v.handle): v.name.split(":")[0] for v in getattr(graph, "variables", ())}
+    def _replay(self, name, graph, inputs, before, bad, variable, scale):
+        feed, copies, names, judged = list(inputs), [], _names(graph), []
         for i, value in before.items():
             copies.append(tf.Variable(value, trainable=False))
             feed[i] = copies[-1].handle
@@ -113,6 +121,8 @@ class Calls:
 
         def saw(op, ins, outs):
             self._carry(op.type, ins, outs)
+            if op.type == "IsFinite":
+                judged.append(self._note(ins[0]))
             if not any(is_float(t) and self._bad(t) for t in outs):
                 return
             file, line = next(filter(any, map(_user_line, reversed(runner.inside))), ("", 0))
@@ -134,6 +144,8 @@ class Calls:
             outs = runner.run(graph, feed)
         except (_graph.TakesAway, tf.errors.OutOfRangeError):
             outs, why = [], _TAKEN
+        if scale is not None:
+            return next((n for n in judged if n is not None and "derivative" in n.chain(1)[0]["op"] and not n.owed_to_scale(scale)), None)
         if bad is not None:
             for t in outs:
                 if is_eager(t) and is_float(t) and self._bad(t):
@@ -170,6 +182,14 @@ def _dtype_of(handle, like):
     """None: a resource that is no variable."""
     known = (getattr(t, "_handle_data", None) for t in (handle, like))
     return next((tf.DType(d.shape_and_type[0].dtype) for d in known if d is not None and d.shape_and_type), None)
+
+
+def _names(graph):
+    """Handle → name of the variables that a graph has; those that are gone have none."""
+    try:
+        return {id(v.handle): v.name.split(":")[0] for v in getattr(graph, "variables", ())}
+    except AssertionError:
+        return {}
 
 
 def _short(name):

@@ -1,4 +1,6 @@
 """Keras' fit: a callback that keeps the weights and the batches of a step, and runs a step that fails again, op by op."""
+import contextlib
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -6,8 +8,11 @@ import tensorflow as tf
 import wellposed as wp
 from wellposed import _core
 
+from .._adapters.session import version_guard
 from ._arrays import flat
 from ._watch import Watch
+
+version_guard("tensorflow", tf.__version__, "2.16", ["keras:Model._symbolic_build", "keras:Model._flatten_layers"])
 
 
 class Callback(keras.callbacks.Callback):
@@ -15,7 +20,8 @@ class Callback(keras.callbacks.Callback):
 
     The step is run again eagerly with the weights from before it (with steps_per_execution, all steps of that execution). data: an array or a dict of arrays
     whose rows are named. guard=True: the weights of the step before are put back and training goes on; else NonFiniteError ends it. record: a file for
-    `wellposed postmortem`: each step with its batch, and its rows if data names them. trends=True: weights that grow are told early.
+    `wellposed postmortem`: each step with its batch, and its rows if data names them. trends=True: weights that grow are told early. A validation loss that is
+    not finite is told in the same way.
     """
 
     def __init__(self, *, data=None, guard=False, record=None, trends=False):
@@ -24,6 +30,7 @@ class Callback(keras.callbacks.Callback):
         self.guard = guard
         self._batches, self._before, self._run, self._numbers = [], None, None, {}
         self._called = False  # whether fit calls this callback
+        self._test = None  # Keras' function for validation, while this callback stands in its place
 
     @property
     def findings(self):
@@ -50,9 +57,22 @@ class Callback(keras.callbacks.Callback):
     def _finish(self):
         if self._run is not None:
             self.model.train_function, self._run = self._run, None
+            self.on_test_end()
             self.watch._end()
 
     # ---- one execution ----------------------------------------------------------------------------------------------------
+    def _taken(self, iterator):
+        """The batches of an execution."""
+        batches = []
+        for _ in range(self.model.steps_per_execution):
+            try:
+                batches.append(next(iterator))
+            except (StopIteration, tf.errors.OutOfRangeError):
+                break
+        if not batches:
+            raise StopIteration
+        return batches
+
     def _train(self, iterator):
         """Keras' own function on batches that are taken out one by one, as train_on_batch gives them."""
         if not self._called:  # a fit that an exception ended, which no callback is told of, has left this behind
@@ -60,14 +80,9 @@ class Callback(keras.callbacks.Callback):
             self._finish()
             return run(iterator)
         self._called = False
-        self._batches = []
-        for _ in range(self.model.steps_per_execution):
-            try:
-                self._batches.append(next(iterator))
-            except (StopIteration, tf.errors.OutOfRangeError):
-                break
-        if not self._batches:
-            raise StopIteration
+        self._batches = self._taken(iterator)
+        self._built = self.watch.guarded(self._build)
+        self._before = self._values()
         return self._run(self._told() if self.watch.recording else iter(self._batches))
 
     def _told(self):
@@ -97,31 +112,102 @@ class Callback(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch, logs=None):
         self._called = True
-        self._before = [(v, tf.identity(v.value)) for v in self._variables()]
+
+    def _build(self):
+        """A model that its first step would build is built before it, so that there are weights from before. Returns whether it is built."""
+        if not self._is_built():
+            try:
+                self.model._symbolic_build(data_batch=_plain(self._batches[0]))
+            except Exception:  # a model that needs values: its first step builds it
+                return False
+        return self._is_built()
+
+    def _is_built(self):
+        optimizer = self.model.optimizer
+        return all(layer.built for layer in self.model._flatten_layers()) and (optimizer is None or optimizer.built)
+
+    def _values(self):
+        return [(v, tf.identity(v.value)) for v in self._variables()]
+
+    def _scale(self):
+        """By what the optimizer multiplies the loss."""
+        optimizer = self.model.optimizer
+        return float(optimizer.dynamic_scale) if isinstance(optimizer, keras.optimizers.LossScaleOptimizer) and optimizer.built else 1.0
 
     def on_train_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss", 0.0)
         w = self.watch
         bad = not np.isfinite(loss) or any(v.dtype.startswith(("float", "bfloat")) and w._bad(tf.convert_to_tensor(v.value)) for v in self.model.trainable_variables)
-        if w.trends is not None and not bad:
-            w.guarded(w.see_trends, self._changes())
-        if not bad:
+        error = self._of_step() if bad else self._of_scaled_step()
+        if error is None and not bad:
+            if w.trends is not None:
+                w.guarded(w.see_trends, self._changes())
             w.next_step()
             return
-        error = None
-        try:
-            self._again()
-        except wp.NonFiniteError as found:
-            error = found
         self._restore()
-        if not self.guard:
+        if not self.guard or not self._built:
             self._finish()
-            if error is None:
-                error = wp.NonFiniteError(f"the loss of step {_core.current_step()} is {loss}; run again op by op it came out finite (random numbers differ).")
-            raise error
+            raise error or wp.NonFiniteError(f"the loss of step {_core.current_step()} is {loss}; " + (
+                "run again op by op it came out finite (random numbers differ)." if self._built else
+                "its source is not known, because this step built the model: call the model once on a batch before fit."))
         w.findings[:] = [f for f in w.findings if f is not getattr(error, "finding", None)]
         w.refuse(None, "fit", f"the loss was {loss}")
         w.next_step()
+
+    # ---- validation -------------------------------------------------------------------------------------------------------
+    def on_test_begin(self, logs=None):
+        if self._run is None:  # not within fit
+            return
+        self._test = self.model.test_function
+        told = []
+
+        def test(iterator):
+            if not self._called:  # left behind by an exception, as in _train
+                run = self._test
+                self.on_test_end()
+                return run(iterator)
+            self._called = False
+            batches = self._taken(iterator)
+            found = self._test(iter(batches))
+            if not told and not np.isfinite(found.get("loss", 0.0)):
+                told.append(True)
+                self._of_validation(batches)
+            return found
+        self.model.test_function = test
+
+    def on_test_batch_begin(self, batch, logs=None):
+        self._called = True
+
+    def on_test_end(self, logs=None):
+        if self._test is not None:
+            self.model.test_function, self._test = self._test, None
+
+    def _of_validation(self, batches):
+        """Who made the loss of one of the batches infinite or NaN. The weights are as they were: nothing is put back."""
+        w = self.watch
+        try:
+            with self._apart():
+                for data in batches:
+                    x, y, weight = keras.utils.unpack_x_y_sample_weight(_plain(data))
+                    loss = self.model.compute_loss(x=x, y=y, y_pred=self.model(x, training=False), sample_weight=weight, training=False)
+                    if w._bad(loss):
+                        w.escaped(w.note_of(loss), "validation loss", "warn" if self.guard else "escape")
+        except wp.NonFiniteError:
+            self._finish()
+            raise
+
+    @contextlib.contextmanager
+    def _apart(self):
+        """Within the watch, as a block of its own that records nothing."""
+        step, recorder, now = self.watch._step_before, self.watch._recorder, _core.current_step()
+        self.watch._recorder = None
+        try:
+            with self.watch:
+                wp.set_step(now)
+                yield
+        finally:
+            self.watch._step_before, self.watch._recorder = step, recorder
+            wp.set_step(now)
 
     def _changes(self):
         """What the step did to the weights stands for the gradient."""
@@ -130,21 +216,36 @@ class Callback(keras.callbacks.Callback):
             now = np.asarray(v.value)
             yield v.path, wp.asarray(now), wp.asarray(now - np.asarray(before[id(v)]))
 
-    def _restore(self):
-        for v, x in self._before:
+    def _restore(self, values=None):
+        for v, x in values or self._before:
             v.assign(x)
 
-    def _again(self):
-        """The steps on the kept batches, eagerly, with the weights from before them."""
-        self._restore()
-        step, recorder = self.watch._step_before, self.watch._recorder
-        self.watch._recorder = None
-        now = _core.current_step()
+    def _of_step(self):
+        """The error of the steps on the kept batches, run eagerly with the weights from before them; None: they come out finite."""
         try:
-            with self.watch:
-                wp.set_step(now)
-                for data in self._batches:
-                    self.model.train_step(tf.nest.map_structure(lambda x: None if isinstance(x, tf.experimental.Optional) else x, data))
-        finally:
-            self.watch._step_before, self.watch._recorder = step, recorder
-            wp.set_step(now)
+            if self._built:
+                self._again()
+        except wp.NonFiniteError as error:
+            return error
+        return None
+
+    def _of_scaled_step(self):
+        """The same where the optimizer of a scaled loss has left out a step: None where that is the scale's doing, and everything is as it was."""
+        scale = next((float(x) for v, x in self._before if v is getattr(self.model.optimizer, "dynamic_scale", None)), 0.0)
+        if self._scale() >= scale:
+            return None
+        after = self._values()
+        error = self._of_step()
+        self._restore(after)
+        return error
+
+    def _again(self):
+        self._restore()
+        with self._apart():
+            for data in self._batches:
+                self.model.train_step(_plain(data))
+
+
+def _plain(data):
+    """A batch as steps take it: None where nothing was given."""
+    return tf.nest.map_structure(lambda x: None if isinstance(x, tf.experimental.Optional) else x, data)

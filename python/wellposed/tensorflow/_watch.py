@@ -35,7 +35,7 @@ class Watch(Calls, Session):
 
     def __init__(self, *, data=None, level="escape", record=None, trends=False, guard=False, device="name"):
         super().__init__(level, record, device=device, trends=trends)
-        self.guard, self._scaled = guard, False
+        self.guard, self._scale = guard, 1.0
         self._notes, self._lines, self._busy, self._last = {}, {}, False, None
         self._undo, self._known = [], []
         for name, x in datasets(data):
@@ -147,8 +147,9 @@ class Watch(Calls, Session):
         return None
 
     def _look(self, op_type, inputs, outputs):
-        if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand
-            self._lines[op_type, getattr(inputs[0], "_id", None)] = _core.user_line()
+        if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand or result, of which the gradient may know one
+            place = _core.user_line()
+            self._lines.update(((op_type, getattr(t, "_id", None)), place) for t in (inputs[0], *outputs[:1]))
             if len(self._lines) > _MOST_LINES:
                 self._lines = dict(list(self._lines.items())[_MOST_LINES // 2:])
         bad = False
@@ -178,12 +179,12 @@ class Watch(Calls, Session):
         return a is not None and a.dtype.kind in "fc" and not np.isfinite(a).all()
 
     def _forward_of(self):
-        """The op whose gradient runs now: (type, its first input), found on the stack; None in the forward pass."""
+        """The op whose gradient runs now: (type, its first input, its first result), found on the stack; None in the forward pass."""
         frame = sys._getframe(1)
         while frame is not None:
             if frame.f_code.co_name == "_gradient_function" and "op_name" in frame.f_locals:
-                kind, inputs = frame.f_locals["op_name"], frame.f_locals.get("inputs")
-                return (kind.decode() if isinstance(kind, bytes) else kind), inputs[0] if inputs else None
+                kind, *tensors = (frame.f_locals.get(name) for name in ("op_name", "inputs", "outputs"))
+                return (kind.decode() if isinstance(kind, bytes) else kind), *(t[0] if t else None for t in tensors)
             frame = frame.f_back
         return None
 
@@ -193,7 +194,8 @@ class Watch(Calls, Session):
         label, forward = op_type, self._forward_of()
         if forward is not None:
             label = f"{op_type} in the derivative of {forward[0]}"
-            file, line = self._lines.get((forward[0], getattr(forward[1], "_id", None)), (file, line))
+            known = (self._lines.get((forward[0], t._id)) for t in forward[1:] if hasattr(t, "_id"))
+            file, line = next(filter(None, known), (file, line))
         scope = scope or _layer_on_stack()
         where = {"file": file, "line": line, "scope": scope, "step": _core.current_step()}
         note = self._judge(op_type, label, where, inputs, outputs)
@@ -235,17 +237,18 @@ class Watch(Calls, Session):
     # ---- where values leave -----------------------------------------------------------------------------------------------
     def _gradient(self, gradient, tape, target, sources, *args, **kwargs):
         found = gradient(tape, target, sources, *args, **kwargs)
-        if not self._scaled:
-            self.guarded(self._leaves, found, lambda k: "gradient")
+        self.guarded(self._leaves, found, lambda k: "gradient", self._scale)
         return found
 
     def _scale_loss(self, scale_loss, optimizer, loss):
-        """From here to the optimizer's step gradients are scaled, and beyond the range of f16 now and then: the optimizer judges them."""
-        self._scaled = True
+        """From here to the optimizer's step gradients are scaled, and beyond the range of f16 now and then: that is judged by the optimizer."""
+        if tf.executing_eagerly() and not self._passes():
+            self._scale = float(optimizer.dynamic_scale) if optimizer.built else optimizer.initial_scale
         return scale_loss(optimizer, loss)
 
     def _apply_scaled(self, apply, optimizer, *args, **kwargs):
-        self._scaled = False
+        if tf.executing_eagerly() and not self._passes():
+            self._scale = 1.0
         return apply(optimizer, *args, **kwargs)
 
     def _apply(self, apply, optimizer, grads, trainable_variables=None):
@@ -259,12 +262,12 @@ class Watch(Calls, Session):
         """Whether what happens now is that of the adapter itself, or of another thread."""
         return self._busy or threading.get_ident() != self._thread
 
-    def _leaves(self, found, sink):
-        """sink(k): the name of the k-th."""
+    def _leaves(self, found, sink, scale=1.0):
+        """sink(k): the name of the k-th. scale: of the loss."""
         if self.level == "off" or self._passes() or not tf.executing_eagerly():
             return
         for k, x in enumerate(flat(found)):
-            if is_eager(x) and x.dtype.is_floating and self._bad(x):
+            if is_eager(x) and x.dtype.is_floating and self._bad(x) and not self.note_of(x).owed_to_scale(scale):
                 self._left(self.note_of(x), sink(k))
                 return
         self.ok = True

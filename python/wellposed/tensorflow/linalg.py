@@ -14,8 +14,8 @@ import tensorflow as tf
 
 import wellposed as wp
 
-from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, filled, linalg_function, named, probe, quiet_options, through,
-                                   verdict_function)
+from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, filled, linalg_function, named, of_numpy, probe,
+                                   quiet_options, through, to_numpy, verdict_function)
 from .._adapters.session import version_guard
 from ._arrays import as_numpy, elsewhere
 
@@ -23,13 +23,17 @@ _stop_recording, _record, _recorded_types = version_guard("tensorflow", tf.__ver
     "tensorflow.python.eager.record:stop_recording", "tensorflow.python.eager.record:record_operation",
     "tensorflow.python.pywrap_tfe:TFE_Py_TapeSetPossibleGradientTypes"])
 _LARGE = 4096  # elements
+# What tf.linalg has besides and no conditioning can spoil: its own, so that a program has one import.
+_THEIRS = """adjoint band_part diag diag_part einsum eye global_norm l2_normalize matvec norm normalize set_diag tensor_diag tensor_diag_part""".split()
+_INSTEAD = {"cholesky_solve": "cho_solve(L, b)", "triangular_solve": "solve_triangular(L, b, lower=True)", "lu_matrix_inverse": "inv(A)",
+            "tridiagonal_solve": "solve_banded(ab, b, 1, 1)", "banded_triangular_solve": "solve_banded(ab, b, l, u)"}
 
 
 def _to_wp(x):
     a = as_numpy(x)
     if a is None:
         raise wp.DtypeError(f"linalg: needs tensors of numbers; got {x.dtype.name}.")
-    return wp.asarray(a)
+    return wp.astype(wp.asarray(a), wp.bfloat16) if x.dtype == tf.bfloat16 else of_numpy(a)
 
 
 def _row_major(y):
@@ -37,9 +41,9 @@ def _row_major(y):
 
 
 def _to_tf(y):
-    if y.size >= _LARGE and y.dtype != wp.bool and _row_major(y):  # nobody else sees its memory: it is handed over
+    if y.size >= _LARGE and y.dtype not in (wp.bool, wp.bfloat16) and _row_major(y):  # nobody else sees its memory: it is handed over
         return tf.experimental.dlpack.from_dlpack(y.__dlpack__(copy=False))
-    return tf.convert_to_tensor(np.asarray(y))
+    return tf.convert_to_tensor(to_numpy(y, tf.bfloat16.as_numpy_dtype))
 
 
 def _eager(fn, xs):
@@ -102,7 +106,7 @@ def _gradient(fn, xs, gs):
 
 def _in_graph(fn, xs, like):
     def run(*values):
-        return [np.asarray(y) for y in fn([wp.asarray(v) for v in values])]
+        return [to_numpy(y, tf.bfloat16.as_numpy_dtype) for y in fn([of_numpy(np.asarray(v)) for v in values])]
     outs = tf.numpy_function(run, list(xs), [d for d, _ in like])
     outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
     for y, (_, shape) in zip(outs, like):
@@ -115,7 +119,7 @@ def _like(fn, xs):
     outs = fn([probe([1 if n is None else n for n in x.shape.as_list()], x.dtype.as_numpy_dtype) for x in xs])
     batch = max(xs, key=lambda x: x.shape.rank).shape[:-2]
     known = all(n is not None for x in xs for n in x.shape.as_list()[-2:])
-    return [(tf.as_dtype(np.asarray(y).dtype), batch.concatenate(tf.TensorShape(y.shape[len(batch):])) if known else tf.TensorShape(None)) for y in outs]
+    return [(tf.as_dtype(str(y.dtype)), batch.concatenate(tf.TensorShape(y.shape[len(batch):])) if known else tf.TensorShape(None)) for y in outs]
 
 
 def _called_in_graph(name, diagnosed, args, at, kwargs, box):
@@ -134,6 +138,8 @@ def _called_in_graph(name, diagnosed, args, at, kwargs, box):
 
 def _function(name, diagnosed):
     def call(*args, device=None, **kwargs):
+        if name == "multi_dot" and len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = args[0]
         args = [tf.convert_to_tensor(a) if isinstance(a, (tf.Variable, np.ndarray)) else a for a in args]
         at = [i for i, a in enumerate(args) if isinstance(a, tf.Tensor)]
         if not at:
@@ -228,8 +234,20 @@ def _apply(name, function):
 
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.tensorflow.linalg with what can be said of the answer: (value, Diagnosis).")
 sys.modules[diagnosed.__name__] = diagnosed
-fill(wp.linalg, globals(), lambda name: _function(name, False))
+__all__ = ["STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", *fill(wp.linalg, globals(), lambda name: _function(name, False))]
 fill(wp.linalg.diagnosed, vars(diagnosed), lambda name: _function(name, True))
 through_svd = _through("through_svd", wp.linalg.through_svd)
 through_eigh = _through("through_eigh", wp.linalg.through_eigh)
 svd_apply, eigh_apply = _apply("svd_apply", wp.linalg.svd_apply), _apply("eigh_apply", wp.linalg.eigh_apply)
+__all__ += _THEIRS
+
+
+def __getattr__(name):
+    if name in _THEIRS:
+        return getattr(tf.linalg, name)
+    instead = f"; use {_INSTEAD[name]}" if name in _INSTEAD else "; tf.linalg has it" if hasattr(tf.linalg, name) else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
+
+
+def __dir__():
+    return __all__

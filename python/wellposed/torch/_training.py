@@ -23,6 +23,7 @@ class Training:
         if guard and optimizer is None:
             raise wp.ArgumentError("watch: guard=True needs the optimizer whose updates it guards: watch(model, optimizer=…, guard=True).")
         self.at_end, self._inputs = [], {}  # at_end: what undoes the watch
+        self._scaler, self.scale = None, 1.0  # what scales the loss (a weak reference), and by how much
 
     def begin(self):
         w = self.watch
@@ -45,6 +46,14 @@ class Training:
         def watched_grad(outputs, *args, **kwargs):
             here(self._leaves, outputs, "grad")
             return grad(outputs, *args, **kwargs)
+        plain_scale = torch.amp.GradScaler.scale
+
+        @functools.wraps(plain_scale)
+        def scale(scaler, outputs):
+            here(lambda: setattr(self, "_scaler", weakref.ref(scaler)))
+            return plain_scale(scaler, outputs)
+        torch.amp.GradScaler.scale = scale
+        self.at_end.append(lambda: setattr(torch.amp.GradScaler, "scale", plain_scale))
         torch.autograd.backward, torch.autograd.grad = watched_backward, watched_grad
         self.at_end.append(lambda: (setattr(torch.autograd, "backward", backward), setattr(torch.autograd, "grad", grad)))
         before = _before_steps(lambda optimizer, *_: here(self._before_step, optimizer))
@@ -112,17 +121,40 @@ class Training:
             return None
         return next(((p, g) for p, g in self._gradients(optimizer) if w.is_bad(g)), None)
 
+    def gradient_leaves(self, gradient, name, scale=1.0):
+        """A gradient that is not finite is used; of a scaled loss it is told unless a smaller scale may cure it. Returns whether it is told."""
+        w, name = self.watch, f"gradient of {name}"
+        note = w.note_of(gradient, name)
+        if note.owed_to_scale(scale):
+            return False
+        if self.guard:
+            w.refuse(note, name)
+        else:
+            w.escaped(note, name)
+        return True
+
+    def judge_scaled(self, gradients, inverse):
+        """A GradScaler looks for what is not finite, to leave the step out."""
+        w, scaler = self.watch, self._scaler and self._scaler()
+        self.scale = scaler.get_scale() if scaler is not None else 1 / float(inverse)  # an optimizer that unscales by itself is given 1 here
+        if not w.notes or w.level == "off":
+            return
+        wrong = [g for g in gradients if w.is_bad(g)]
+        names = {p.grad.data_ptr(): name for name, p in w.model.named_parameters() if p.grad is not None} if wrong and w.model is not None else {}
+        for g in wrong:
+            if self.gradient_leaves(g, names.get(g.data_ptr(), "a parameter"), self.scale):
+                return
+
     def _before_step(self, optimizer):
         w = self.watch
         if w.trends is not None and (self.optimizer is None or optimizer is self.optimizer):
             with _no_dispatch():
                 w.see_trends(self._trends_of(optimizer))
-        if w.level == "off":
+        if w.level == "off" or getattr(optimizer, "found_inf", None) is not None:  # an optimizer that leaves out what its scaler has judged
             return
         found = self._first_bad(optimizer)
         if found is not None:
-            name = w._parameters.get(id(found[0]), "a parameter")
-            w.escaped(w.note_of(found[1], f"gradient of {name}"), f"gradient of {name}")
+            self.gradient_leaves(found[1], w._parameters.get(id(found[0]), "a parameter"))
 
     def _trends_of(self, optimizer):
         for k, (p, g) in enumerate(self._gradients(optimizer)):
@@ -140,12 +172,12 @@ class Training:
 
         @functools.wraps(step)
         def guarded(_, *args, **kwargs):
-            found = None if ended else self.watch.guarded(self._first_bad, optimizer)
+            judged = ended or getattr(optimizer, "found_inf", None) is not None  # by a scaler
+            found = None if judged else self.watch.guarded(self._first_bad, optimizer)
             if found is None:
                 return step(*args, **kwargs)
-            w, name = self.watch, self.watch._parameters.get(id(found[0]), "a parameter")
-            w.refuse(w.note_of(found[1], f"gradient of {name}"), f"gradient of {name}")
-            w.next_step()
+            self.gradient_leaves(found[1], self.watch._parameters.get(id(found[0]), "a parameter"))
+            self.watch.next_step()
             return None
         ours = optimizer.step = types.MethodType(guarded, optimizer)
 

@@ -1,5 +1,6 @@
 """watch: every op of a model, forward and backward, looked at where it runs."""
 import contextlib
+import sys
 
 import numpy as np
 import torch
@@ -16,17 +17,18 @@ from ._mode import Mode, uncompiled
 from ._notes import Notes
 from ._training import Training
 
-_modes_off, _node_now, *_ = version_guard("torch", torch.__version__, "2.10", [
-    "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node",
+_modes_off, _node_now, _engine, *_ = version_guard("torch", torch.__version__, "2.10", [
+    "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node", "torch.autograd.graph:_engine_run_backward",
     "torch:ops.aten.add.Tensor._op", "torch:ops.aten.add.Tensor._schema", "torch:Tensor.__dlpack_c_exchange_api__"])
 _sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", None)
 _core.pass_over(folder_of("torch"))
 _core.Inside.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)  # __code__, __name__, … of the function it stands for
 
 _PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
+_FOLDERS = folder_of("torch"), folder_of("wellposed")
 _NO_VALUES = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "empty_permuted", "set_"}
 _TAKES_ROWS = {"index", "index_select", "stack"}
-_JUDGES_OF_SCALING = {"_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"}
+_JUDGES_SCALED = "_amp_foreach_non_finite_check_and_unscale_"
 
 
 def _short(function):
@@ -41,7 +43,7 @@ class Watch(Session):
 
     def __init__(self, model=None, *, data=None, level="escape", record=None, optimizer=None, trends=False, guard=False, device="name"):
         super().__init__(level, record, device=device, trends=trends)
-        self.model, self._data, self._scaled = model, data, False
+        self.model, self._data = model, data
         self._training, self._batches = Training(self, optimizer, guard), Batches(self)
         self._watcher = _core.Watcher(*map(uncompiled, (self._classify, self._slow, self._failed)), _sequence, uncompiled(self._look))
         self.notes = Notes(self._watcher)
@@ -106,12 +108,12 @@ class Watch(Session):
             self._end()
 
     def _check_gradients_left(self):
-        """Gradients that no optimizer took, and no scaler judged."""
-        if self._scaled or not self.notes or self._told:
+        """Gradients that no optimizer took."""
+        if not self.notes or self._told or self._training.guard:
             return
         for name, p in [*(self.model.named_parameters() if self.model is not None else ()), *self._training.inputs()]:
             if p.grad is not None and self.is_bad(p.grad):
-                self.escaped(self.note_of(p.grad, f"gradient of {name}"), f"gradient of {name}")
+                self._training.gradient_leaves(p.grad, name, self._training.scale)
 
     # ---- rows of data -------------------------------------------------------------------------------------------------
     def _label_data(self):
@@ -171,8 +173,11 @@ class Watch(Session):
     def _classify(self, function):
         name = _short(function)
         call = getattr(function, "_op", function)
-        if name in _JUDGES_OF_SCALING:
-            self._scaled = True
+        if name == _JUDGES_SCALED:
+            def before(gradients, found, inverse):
+                self.guarded(self._training.judge_scaled, gradients, inverse)
+                return call(gradients, found, inverse)
+            return name, _PLAIN, before
         if name in _NO_VALUES or name.startswith("_record_function"):
             return name, _UNSEEN, call
         if name in _TAKES_ROWS and self._data is not None and not isinstance(self._data, torch.utils.data.DataLoader):
@@ -251,14 +256,17 @@ class Watch(Session):
         file, line = _core.user_line()
         where = {"file": file, "line": line, "scope": wp.current_scope(), "step": _core.current_step()}
         node = _node_now()
-        if node is not None:
-            forward = node.name().removesuffix("0").removesuffix("Backward")
-            mark = self._watcher.mark_of(node._sequence_nr()) if node._sequence_nr() < 2**63 else None
-            if mark is not None:
-                where.update(file=mark[0], line=mark[1], scope=mark[2])
-                forward = _short(mark[3])
-            name = f"{name} in the derivative of {forward}"
-        return name, where
+        if node is None:
+            return name, where
+        function, programs = getattr(node, "_forward_cls", None), _runs_code_of_the_program()
+        if programs and (function is None or function.__module__.startswith("torch.")):  # a hook, or a forward pass that is computed again
+            return f"{name} in the backward pass", where
+        forward = node.name().removesuffix("0").removesuffix("Backward")
+        mark = self._watcher.mark_of(node._sequence_nr()) if node._sequence_nr() < 2**63 else None
+        if mark is not None:
+            where.update({"scope": mark[2]} if programs else {"file": mark[0], "line": mark[1], "scope": mark[2]})
+            forward = _short(mark[3]) if function is None else forward
+        return f"{name} in the derivative of {forward}", where
 
     def _operands(self, function, args, kwargs):
         found = []
@@ -352,9 +360,18 @@ def _paired(specs, args, kwargs):
             yield spec, kwargs[spec.name]
 
 
+def _runs_code_of_the_program():
+    """Whether the newest thing that the backward pass has called is written in Python outside of PyTorch: a Function, a hook, a module that runs again."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not _engine.__code__:
+        if not frame.f_code.co_filename.startswith(_FOLDERS):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _printing():
     """Whether the program prints a tensor: formatting is no use of a value."""
-    import sys
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename.endswith("_tensor_str.py"):

@@ -10,13 +10,18 @@ import torch
 
 import wellposed as wp
 
-from .._adapters.functions import NOT_DIFFERENTIABLE, Framework, asks_for_copies, fill, linalg_function, named, through
+from .._adapters.functions import NOT_DIFFERENTIABLE, VECTOR_LAST, Framework, asks_for_copies, fill, linalg_function, named, through
 from .._adapters.session import version_guard
 from ._arrays import reason_hidden, to_torch, to_wp
 
 
-_wrapped, _transforms, _forward_mode = version_guard("torch", torch.__version__, "2.10", [
-    "torch:_C._functorch.is_functorch_wrapped_tensor", "torch:_C._functorch.peek_interpreter_stack", "torch.autograd.forward_ad"])
+_functorch, _transforms, _forward_mode, *_ = version_guard("torch", torch.__version__, "2.10", [
+    "torch:_C._functorch", "torch:_C._functorch.peek_interpreter_stack", "torch.autograd.forward_ad", "torch:_C._functorch.is_functorch_wrapped_tensor",
+    "torch:_C._functorch.is_gradtrackingtensor", "torch:_C._functorch.is_legacy_batchedtensor", "torch:_C._functorch.maybe_get_level",
+    "torch:_C._functorch.get_unwrapped", "torch:_C._vmapmode_increment_nesting", "torch:_C._vmapmode_decrement_nesting",
+    "torch:_remove_batch_dim", "torch:_add_batch_dim"])
+_wrapped = _functorch.is_functorch_wrapped_tensor
+_SECOND = "through_svd, through_eigh: second derivatives are known only without other arguments: through_svd(A, f)."
 
 
 def _refuse_device(name, x):
@@ -54,6 +59,8 @@ class _Apply(torch.autograd.Function):
     def backward(ctx, *gs):
         if all(g is None for g in gs):
             return (None, None) + (None,) * ctx.n
+        if any(g is not None and _functorch.is_legacy_batchedtensor(g) for g in gs):
+            return (None, None, *_mapped_as_before(lambda *gs: _Apply.backward(ctx, *gs)[2:], gs))
         whole = [torch.zeros(shape, dtype=dtype) if g is None else g for g, (shape, dtype) in zip(gs, ctx.like)]
         xs = ctx.saved_tensors  # PyTorch refuses here what was written to meanwhile
         if torch.is_grad_enabled() or "pullback" not in ctx.kept or any(map(_wrapped, whole)) or any(y._version != v for y, v in ctx.kept["results"]):
@@ -70,24 +77,53 @@ class _Apply(torch.autograd.Function):
 
     @staticmethod
     def vmap(info, in_dims, fn, kept, *xs):
-        """The mapped axis becomes the first axis of a batch."""
-        moved = [x.unsqueeze(0).expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, in_dims[2:])]
-        out = tuple(_run(fn, moved))
+        """The mapped axis becomes the first axis of a batch; of functions that have none, there is one call for each."""
+        moved = _in_front(info.batch_size, in_dims[2:], xs)
+        if fn.takes_batch([x.shape[1:] for x in moved]):
+            out = tuple(_run(fn, moved))
+        else:
+            out = tuple(map(torch.stack, zip(*(_run(fn, [x[i] for x in moved]) for i in range(info.batch_size)))))
         return out, (0,) * len(out)
+
+
+def _mapped_as_before(f, gs):
+    """f of tensors that `is_grads_batched` has stacked; its way of mapping was there before vmap, and has no rules for functions of others."""
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    used = [k for k, g in enumerate(gs) if g is not None]
+    size = next(torch._remove_batch_dim(gs[k], level, 1, 0).shape[0] for k in used if _functorch.is_legacy_batchedtensor(gs[k]))
+
+    def call(*stacked):
+        full = [None] * len(gs)
+        for k, g in zip(used, stacked):
+            full[k] = g
+        return tuple(f(*full))
+    found = torch.func.vmap(call)(*(torch._remove_batch_dim(gs[k], level, size, 0) for k in used))
+    return [torch._add_batch_dim(y, 0, level) for y in found]
+
+
+def _in_front(size, dims, xs):
+    """The tensors with the mapped axis first."""
+    return [x.unsqueeze(0).expand(size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, dims)]
 
 
 def _plainly(fn, xs):
     return [to_torch(y) for y in fn([to_wp(x) for x in xs])]
 
 
+def _transformed():
+    """Whether torch.func or forward mode may follow a tensor."""
+    return _transforms() is not None or _forward_mode._current_level >= 0
+
+
 def _run(fn, xs):
     kept = {"record": torch.is_grad_enabled() and any(x.requires_grad for x in xs)}
-    if not kept["record"] and _transforms() is None and _forward_mode._current_level < 0:
+    if not kept["record"] and not _transformed():
         return _plainly(fn, xs)  # nobody asks for a derivative
     return list(_Apply.apply(fn, kept, *xs))
 
 
-def _aligned(xs, slots):
+def _aligned(xs):
     """Tensors of one call have one dtype, as PyTorch's promotion says."""
     floating = [x for x in xs if x.dtype.is_floating_point or x.dtype.is_complex]
     if len({x.dtype for x in floating}) > 1:
@@ -100,6 +136,8 @@ def _aligned(xs, slots):
 
 def _function(name, diagnosed):
     def call(*args, device=None, **kwargs):
+        if name == "multi_dot" and len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = args[0]
         tensors_at = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
         xs, home = [args[i] for i in tensors_at], None
         if not xs:
@@ -110,8 +148,13 @@ def _function(name, diagnosed):
             _refuse_device(name, x)
         box = {}
         fn = linalg_function(name, diagnosed, args, tensors_at, kwargs, box)
-        xs = _aligned(xs, args)
+        xs = _aligned(xs)
+        vector = name in VECTOR_LAST and xs[-1].ndim == 1 and _transforms() is not None
+        if vector:  # one column, so that vmap may stack it
+            xs[-1] = xs[-1].unsqueeze(-1)
         out = _run(fn, [x.detach() for x in xs] if name in NOT_DIFFERENTIABLE else xs)
+        if vector:
+            out = [y.squeeze(-1) for y in out]
         if home is not None:
             out = [y.to(home) for y in out]
         value = box["type"](*out) if box["type"] is not None else out[0]
@@ -134,18 +177,87 @@ class _Torch(Framework):
         return list(torch.func.jvp(lambda *a: tuple(f(list(a))), tuple(xs), tuple(vs))[1])
 
 
-class _Others(torch.autograd.Function):
+class _Same(torch.autograd.Function):
+    """What passes tensors through."""
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+
+class _Once(_Same):
+    """A gradient g that has none, to whatever it may depend on."""
+
+    @staticmethod
+    def forward(g, *_):
+        return g.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        raise wp.GradientError(_SECOND)
+
+    @staticmethod
+    def jvp(ctx, *_):
+        raise wp.GradientError(_SECOND)
+
+    @staticmethod
+    def vmap(info, in_dims, *gs):
+        return _Once.apply(*gs), in_dims[0]
+
+
+class _Gate(_Same):
+    """Tensors with first derivatives."""
+
+    @staticmethod
+    def forward(*xs):
+        return tuple(x.clone() for x in xs)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, *gs):
+        return tuple(_Once.apply(g, *ctx.saved_tensors) for g in gs)
+
+    @staticmethod
+    def jvp(ctx, *ts):
+        return tuple(map(_Once.apply, ts))
+
+    @staticmethod
+    def vmap(info, in_dims, *xs):
+        return _Gate.apply(*xs), in_dims
+
+
+class _Joined(_Same):
     """The value of y; gradients to y's matrix and to the other arguments through z. Only once: mixed derivatives are in neither."""
 
     @staticmethod
-    def forward(ctx, y, z):
+    def forward(y, z):
         return y.clone()
 
     @staticmethod
     def backward(ctx, g):
-        if torch.is_grad_enabled():
-            raise wp.GradientError("through_svd, through_eigh: second derivatives are known only without other arguments: through_svd(A, f).")
         return g, g
+
+    @staticmethod
+    def jvp(ctx, t, u):
+        return t + u
+
+    @staticmethod
+    def vmap(info, in_dims, y, z):
+        return _Joined.apply(*_in_front(info.batch_size, in_dims, (y, z))), 0
+
+
+def _levels(xs):
+    """The transformations of torch.func that differentiate for one of the tensors."""
+    found = set()
+    for x in xs:
+        while _wrapped(x):
+            if _functorch.is_gradtrackingtensor(x):
+                found.add(_functorch.maybe_get_level(x))
+            x = _functorch.get_unwrapped(x)
+    return found
 
 
 def _parts(name, A):
@@ -168,11 +280,13 @@ def _through(name, function):
         if _captures(f, parts, others):
             raise wp.ArgumentError(f"{name}: f uses a tensor that records gradients and is not among its arguments; they would be lost. Hand it over: "
                                    f"{name}(A, f, w), with f(…, w).")
-        fixed = [o.detach() for o in others]
-        y, = _run(through(name, lambda *p: f(*p, *fixed), _Torch()), [A])
-        if not any(o.requires_grad for o in others):
-            return y
-        return _Others.apply(y, f(*(p.detach() for p in parts), *others))
+        fn, fixed = through(name, f, _Torch()), [o.detach() for o in others]
+        if not any(o.requires_grad for o in others) and not (others and _transformed()):
+            return _run(fn, [A, *fixed])[0]
+        if len(_levels([A, *others])) > 1:
+            raise wp.GradientError(_SECOND)
+        A, *others = _Gate.apply(A, *others)
+        return _Joined.apply(_run(fn, [A, *fixed])[0], f(*(p.detach() for p in parts), *others))
     return named(call, name, function)
 
 
@@ -185,8 +299,12 @@ def _apply(name, function):
 
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.torch.linalg with what can be said of the answer: (value, Diagnosis).")
 sys.modules[diagnosed.__name__] = diagnosed
-fill(wp.linalg, globals(), lambda name: _function(name, False))
+__all__ = ["diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", *fill(wp.linalg, globals(), lambda name: _function(name, False))]
 fill(wp.linalg.diagnosed, vars(diagnosed), lambda name: _function(name, True))
 through_svd = _through("through_svd", wp.linalg.through_svd)
 through_eigh = _through("through_eigh", wp.linalg.through_eigh)
 svd_apply, eigh_apply = _apply("svd_apply", wp.linalg.svd_apply), _apply("eigh_apply", wp.linalg.eigh_apply)
+
+
+def __dir__():
+    return __all__

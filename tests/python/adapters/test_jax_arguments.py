@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import wellposed as wp
 from points import line_of, notes_of, report_of
+from wellposed import _core
 from wellposed.jax import watch
 
 
@@ -70,3 +72,13 @@ def test_arrays_over_several_devices_are_looked_at_and_pieces_are_judged_as_one(
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
     done = subprocess.run([sys.executable, "-c", SHARDED], env=environment, check=False, capture_output=True, text=True)
     assert done.stdout == "\nshard_map over several devices is judged as one op.\n", done.stderr
+
+
+def test_a_recording_counts_calls_and_leaves_the_steps_of_others_alone(tmp_path):
+    before = _core.current_step()
+    w = watch(jnp.exp, record=str(tmp_path / "run.wpr"))
+    for _ in range(3):
+        w(jnp.ones(2))
+        assert _core.current_step() == before
+    w.close()
+    assert _core.current_step() == before and "step 2" in wp.postmortem(str(tmp_path / "run.wpr")).text(3)

@@ -153,3 +153,49 @@ def test_ties_and_refusals():
     with pytest.raises(wp.ShapeError):
         linalg.inv(tf.ones([2, 3]))
     assert int(linalg.matrix_rank(tf.Variable(a))) == 3
+
+
+@MODES
+def test_bfloat16_stays_what_it_is(mode):
+    a = tf.constant([[2.0, 1.0], [1.0, 3.0]], tf.bfloat16)
+
+    def f(a):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = linalg.inv(a)
+        return y, tape.gradient(y, a)
+    y, g = mode(f)(a)
+    assert y.dtype == g.dtype == tf.bfloat16 and np.allclose(tf.cast(y, tf.float32), [[0.6, -0.2], [-0.2, 0.4]], rtol=2**-7)
+
+
+@MODES
+@pytest.mark.parametrize("name", ["inv", "svdvals", "det", "through_svd"])
+@pytest.mark.filterwarnings("ignore")
+def test_jacobians_and_mapped_functions_are_those_of_one_after_the_other(mode, name):
+    x = tf.constant(points.spd(3, 1))
+    function = (lambda a: linalg.through_svd(a, lambda u, s, vh: tf.reduce_sum(s) * u @ vh)) if name == "through_svd" else getattr(linalg, name)
+
+    def theirs(a):
+        s, u, v = tf.linalg.svd(a)
+        return {"inv": tf.linalg.inv, "svdvals": lambda a: s, "det": tf.linalg.det, "through_svd": lambda a: tf.reduce_sum(s) * u @ tf.transpose(v)}[name](a)
+
+    def jacobian(f):
+        def run(x):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = f(x)
+            return tape.jacobian(y, x)
+        return run
+    assert np.allclose(mode(jacobian(function))(x), jacobian(theirs)(x))
+    if name != "through_svd":
+        stack = tf.stack([x, 2 * x])
+        assert np.allclose(mode(lambda s: tf.vectorized_map(function, s))(stack), function(stack))
+
+
+def test_names_are_those_of_functions_and_what_tensorflow_has_besides_is_there():
+    assert not [n for n in dir(linalg) if n.startswith("_") or n in ("np", "tf", "wp", "fill", "named", "Framework")] and all(hasattr(linalg, n) for n in dir(linalg))
+    assert linalg.matvec is tf.linalg.matvec and linalg.adjoint is tf.linalg.adjoint
+    with pytest.raises(AttributeError, match=r"'cholesky_solve'; use cho_solve\(L, b\)"):
+        linalg.cholesky_solve
+    a = tf.constant(points.spd(3))
+    assert np.allclose(linalg.multi_dot([a, a, a]), a @ a @ a)
