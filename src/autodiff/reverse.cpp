@@ -74,6 +74,7 @@ class RuleCall : public OnWay {
   }
   std::optional<bool> verify() const noexcept override { return pass_.request_.verify; }
   double eps_after() const override { return pass_.eps_after(step_); }
+  bool sampled() const override { return sampling(); }
   int depth() const noexcept override {
     int n = 0;
     for (const Listener* l = context().listeners; l; l = l->outer) n += l->observer != nullptr;

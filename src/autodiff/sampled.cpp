@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "linalg/clusters.hpp"
 #include "linalg/rules.hpp"
@@ -11,6 +12,8 @@
 
 namespace wp::autodiff {
 namespace {
+
+thread_local bool asks = false;
 
 constexpr int kSide = 4;  // points on each side
 constexpr std::size_t kPoints = 2 * kSide + 1;
@@ -224,7 +227,14 @@ std::optional<std::vector<Many>> sampled_taylor(const Function& f, const Many& x
                                                 std::size_t batch) {
   const checks unchecked(CheckLevel::off);
   const detail::Restore<&Context::saw_nonfinite> seen;
+  struct Asking {
+    bool before = std::exchange(asks, true);
+    ~Asking() { asks = before; }
+  } const asking;
   return Sampling(f, x, v, batch).taylor(order);
+}
+bool sampling() noexcept {
+  return asks;
 }
 
 }  // namespace wp::autodiff

@@ -13,5 +13,7 @@ namespace wp::autodiff {
 std::optional<std::vector<std::vector<Tensor>>> sampled_taylor(const Function& f, const std::vector<Tensor>& x,
                                                                const std::vector<Tensor>& v, int order,
                                                                std::size_t batch);
+// Whether that asks now.
+bool sampling() noexcept;
 
 }  // namespace wp::autodiff

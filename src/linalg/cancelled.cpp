@@ -24,6 +24,7 @@ class Rounded : public Backward {
   std::optional<bool> verify() const noexcept override { return false; }
   int depth() const noexcept override { return b_.depth(); }
   double eps_after() const override { return b_.eps_after(); }
+  bool sampled() const override { return b_.sampled(); }
   Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
     return b_.pulled_back(f, x, g);
   }

@@ -124,12 +124,12 @@ void Quotients::find_cancelled(const Tensor& size) const {
   if (b_.of_derivative() && size_.defined() && least_.defined()) linalg::find_cancelled(b_, size_, least_, size);
 }
 
-// Two thirds of the digits are to be left; each differentiation divides by the differences once more.
+// Two thirds of the digits are to be left, also of the next derivative, which divides by the differences once more.
 Tensor Quotients::lost(const Tensor& size) const {
   if (c_.wide || !size_.defined() || !least_.defined()) return {};
   const Unrecorded here;
   const double eps = eps_of(b_, size.dtype());
-  const Tensor grown = pow(divide(size_, multiply(least_, size)), 1 + b_.depth());
+  const Tensor grown = pow(divide(size_, multiply(least_, size)), b_.recorded() ? 2 : 1);
   const Tensor all = greater(multiply(grown, eps), std::pow(eps, 0.64));
   return any_true(all) ? all : Tensor();
 }
@@ -284,6 +284,7 @@ Tensor where_lost(const Backward& b, const Tensor& g, const Tensor& lost, std::i
                   const std::function<std::vector<Tensors>()>& beside, const std::function<Tensor()>& again,
                   const Tensor& parts) {
   Tensor series = g;
+  if (b.recorded() && b.sampled()) return series;
   answered([&] {
     const Tensor sure =
         b.recorded() ? unrecorded([&] { return logical_and(lost, steady(beside(), vectors, parts)); }) : lost;

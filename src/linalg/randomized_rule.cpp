@@ -218,6 +218,7 @@ class Leading : public Backward {
   int depth() const noexcept override { return b_.depth(); }
   bool of_derivative() const override { return b_.of_derivative(); }
   double eps_after() const override { return b_.eps_after(); }
+  bool sampled() const override { return b_.sampled(); }
   Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const override {
     return b_.pulled_back(f, x, g);
   }

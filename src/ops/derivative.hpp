@@ -75,6 +75,9 @@ struct Backward : Saved {
   // The largest eps of the floating dtypes in which what comes after this call is computed: where it is f32 after an
   // f64 decomposition, cotangents have digits of f32 only. 0: as this call's own.
   virtual double eps_after() const { return 0; }
+  // Whether a derivative of what comes before asks for this one at several points: what it asks for in its turn
+  // multiplies the work.
+  virtual bool sampled() const { return false; }
   // What f computes now, differentiated: the cotangents of x if g is that of f(). Zeros where f does not use it.
   virtual Tensors pulled_back(const std::function<Tensor()>& f, std::span<const Tensor> x, const Tensor& g) const = 0;
   // A fact about this derivative: tape.findings().
