@@ -29,7 +29,7 @@ HERE = pathlib.Path(__file__).parent
 REFERENCES = {"copy": 2, "read": 1}  # streams per element
 OWN = {"plain_solve", "chain", "tape.svd_loss"}  # what an op costs on top of it
 # Our own worker, otherwise: its environment.
-VARIANTS = {"avx2": {"WELLPOSED_ISA": "avx2"}, "one thread": {"WELLPOSED_THREADS": "1"}, "f64": {}, "bare": {}, "tenth": {}, "alone": {}}
+VARIANTS = {"avx2": {"WELLPOSED_ISA": "avx2"}, "one thread": {"WELLPOSED_THREADS": "1"}, "f64": {}, "bare": {}, "tenth": {}, "alone": {}, "doubtful": {}, "singular": {}}
 ITEM = {"f32": 4, "f64": 8}
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow")  # "best" is the fastest of them
 NATIVE = ("eigen", "lapack")  # C++ (native_peers.cpp): matrices one by one
@@ -53,8 +53,8 @@ def question(name, case):
         if dtype == "f64":
             return None
         dtype = "f64"
-    elif name == "bare":
-        op = f"bare.{op}"
+    elif name in ("bare", "doubtful", "singular"):
+        op = f"{name}.{op}"
     elif name == "tenth":
         shape = f"{int(count) // 10}x{matrix}"
     elif name == "alone":

@@ -168,12 +168,26 @@ wp::Tensor symmetric_operand(wp::DType dtype, const wp::Dims& shape) {
          wp::eye(shape.back(), {.dtype = dtype}) * static_cast<double>(shape.back());
 }
 
+// Every hundredth matrix gets its first row and column for its last ones, but for a share of the element in the
+// corner.
+void spoil(const wp::Tensor& x, double share) {
+  const std::int64_t n = x.shape().back(), each = n * n;
+  for (std::int64_t first = 0; first < x.size(); first += 100 * each) {
+    double* const a = reinterpret_cast<double*>(x.node()->data) + first;
+    std::copy_n(a, n, a + (n - 1) * n);
+    for (std::int64_t i = 0; i < n; ++i) a[i * n + n - 1] = a[i * n];
+    a[each - 1] *= 1 + share;
+  }
+}
+
 std::optional<Work> work_of(const std::string& asked, wp::DType dtype, const wp::Dims& shape) {
   if (auto work = tape_work(asked, dtype, shape)) return work;
-  const bool bare = asked.starts_with("bare.");
-  const std::string name = bare ? asked.substr(5) : asked;
+  const bool bare = asked.starts_with("bare."), doubtful = asked.starts_with("doubtful."),
+             singular = asked.starts_with("singular.");
+  const std::string name = bare || doubtful || singular ? asked.substr(asked.find('.') + 1) : asked;
   const bool symmetric = name == "linalg.cholesky" || name == "linalg.eigh" || name == "linalg.eigvalsh";
   const wp::Tensor x = symmetric ? symmetric_operand(dtype, shape) : operand(dtype, shape, 1);
+  if (doubtful || singular) spoil(x, doubtful ? 1e-9 : 0);
   if (bare) {
     const std::string function = name.substr(name.find('.') + 1);
     return dtype == wp::f32 ? bare_work<float>(function, x) : bare_work<double>(function, x);
@@ -190,7 +204,9 @@ std::optional<Work> work_of(const std::string& asked, wp::DType dtype, const wp:
   if (!op) return std::nullopt;
   std::vector<wp::Attr> attrs;
   for (const wp::AttrSpec& spec : op->attrs)
-    attrs.push_back((rcond || refined) && spec.name == "refine" ? wp::Attr(refined) : default_of(spec));
+    attrs.push_back((rcond || refined) && spec.name == "refine"       ? wp::Attr(refined)
+                    : (doubtful || singular) && spec.name == "if_ill" ? wp::Attr("ignore")
+                                                                      : default_of(spec));
   const std::size_t count = op->params.size();
   wp::Dims right = shape;  // one right-hand side per matrix
   right.back() = 1;

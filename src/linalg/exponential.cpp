@@ -301,7 +301,7 @@ Exponential<T> exponential(const Dense<T>& a) {
   };
   // What is squared often is mostly beyond the range, and following its errors takes most of the time.
   constexpr int kOften = 8;
-  constexpr double kKnown = 1e-3, kNoDigit = 0.1;
+  constexpr double kKnown = 1e-3, kNoDigit = 1;
   if (chosen.halvings >= kOften)
     if (Exponential<T> e = squared(x, chosen.halvings, square, BoundedByNorms<T>(a.n), kKnown); e.beyond) return e;
   const Drawn<T> draws(x, a, chosen.halvings);

@@ -204,7 +204,7 @@ double refined_error(std::int64_t, double) {
   return kUnit<double>;
 }
 double determinant_error(std::int64_t n, double rcond) {
-  return kUnit<double> * std::max(1.0, static_cast<double>(n) / rcond);
+  return n == 1 ? kUnit<double> : kUnit<double> * static_cast<double>(2 * n) / rcond;
 }
 
 Verdicts::Detail system_detail(const Tensor& a, const Dims& batch, const Tensor& rcond, ErrorByCondition* error) {

@@ -163,4 +163,78 @@ TEST(SmallStacks, WithElementsWhoseSquaresUnderflowHaveOrthogonalVectors) {
   }
 }
 
+// I + size · noise, whose condition says nothing of the number of roundings; noise alone for 0.
+std::vector<double> near_identity(int m, int n, double size, std::mt19937_64& g) {
+  std::vector<double> a = draw(m, n, Want::any, g);
+  for (int e = 0; e < m * n && size > 0; ++e)
+    a[static_cast<std::size_t>(e)] = (e / n == e % n ? 1 : 0) + size * a[static_cast<std::size_t>(e)];
+  return a;
+}
+// A⁺ = (AᵀA)⁻¹Aᵀ in 113 bits, m ≥ n.
+std::vector<Quad> exact_pseudo_inverse(int m, int n, const std::vector<double>& a) {
+  std::vector<Quad> gram(static_cast<std::size_t>(n * n)), out(a.size());
+  const auto at = [&](int i, int j) { return Quad(a[static_cast<std::size_t>(i * n + j)]); };
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j)
+      for (int k = 0; k < m; ++k) gram[static_cast<std::size_t>(i * n + j)] += at(k, i) * at(k, j);
+  const std::vector<Quad> inverse = exact_inverse(n, gram);
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < m; ++k)
+      for (int j = 0; j < n; ++j)
+        out[static_cast<std::size_t>(i * m + k)] += inverse[static_cast<std::size_t>(i * n + j)] * at(k, j);
+  return out;
+}
+TEST(SmallStacks, ErrorsOfInversesAreNotAboveWhatIsTold) {
+  std::mt19937_64 g(19);
+  using namespace linalg::diagnosed;
+  for (const auto& [m, n] :
+       {std::pair{1, 1}, {2, 2},   {3, 3},   {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},  {9, 9},  {11, 11},
+        {16, 16},        {20, 20}, {32, 32}, {3, 2}, {5, 3}, {8, 4}, {9, 1}, {16, 8}, {32, 4}, {32, 31}})
+    for (const double size : {1e-3, 0.02, 0.1, 0.0}) {
+      const int count = m > 9 ? 40 : 400;
+      std::vector<std::vector<double>> members;
+      std::vector<std::vector<Quad>> exact;
+      for (int i = 0; i < count; ++i) {
+        members.push_back(near_identity(m, n, size, g));
+        exact.push_back(exact_pseudo_inverse(m, n, members.back()));
+      }
+      const Tensor a = stack_of(m, n, members, f64);
+      const auto check = [&](const auto& got, const char* what) {
+        double worst = 0;
+        for (int i = 0; i < count; ++i)
+          worst = std::max(worst, error_of(exact[static_cast<std::size_t>(i)],
+                                           reinterpret_cast<const double*>(got.value.node()->data) + i * m * n) /
+                                      got.diagnosis[i].forward_error);
+        EXPECT_LE(worst, 1) << what << " " << m << "x" << n << " " << size;
+      };
+      check(pinv(a), "pinv");
+      check(lstsq(a, eye(m)), "lstsq");
+      if (m == n) check(inv(a), "inv");
+      if (m == n) check(solve(a, eye(m)), "solve");
+    }
+}
+
+// Beside a determinant of 1, what is off may be more than the whole logarithm.
+TEST(SmallStacks, ErrorsOfLogarithmsNearDeterminantOneAreNotAboveWhatIsTold) {
+  std::mt19937_64 g(20);
+  for (const DType dtype : {f64, f32})
+    for (const int n : {1, 2, 3, 4, 5, 8, 12, 32})
+      for (const double size : {1e-8, 1e-7, 1e-6, 1e-4}) {
+        constexpr std::int64_t kMembers = 200;
+        std::vector<std::vector<double>> members;
+        for (std::int64_t i = 0; i < kMembers; ++i) {
+          members.push_back(near_identity(n, n, size, g));
+          if (dtype == f32)
+            for (double& v : members.back()) v = static_cast<double>(static_cast<float>(v));
+        }
+        const auto [got, d] = linalg::diagnosed::slogdet(stack_of(n, n, members, dtype));
+        for (std::int64_t i = 0; i < kMembers; ++i) {
+          const Quad exact = log_near_one(n, members[static_cast<std::size_t>(i)]);
+          if (exact == 0) continue;
+          const double off = static_cast<double>((Quad(got.logabsdet.at(i).item<double>()) - exact) / exact);
+          EXPECT_LE(std::fabs(off), d[i].forward_error) << n << " " << size << " " << name(dtype);
+        }
+      }
+}
+
 }  // namespace

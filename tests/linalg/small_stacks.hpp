@@ -63,8 +63,9 @@ inline double quantile(std::vector<double> errors, double share) {
 
 using Quad = __float128;
 
-// By elimination in 113 bits.
-inline std::vector<Quad> exact_inverse(int n, const std::vector<double>& a) {
+// By elimination in 113 bits, of numbers in 53 or in 113.
+template <class Number = double>
+std::vector<Quad> exact_inverse(int n, const std::vector<Number>& a) {
   std::vector<Quad> m(static_cast<std::size_t>(n * 2 * n));
   const auto at = [&](int i, int j) -> Quad& { return m[static_cast<std::size_t>(i * 2 * n + j)]; };
   for (int i = 0; i < n; ++i)

@@ -288,8 +288,11 @@ std::vector<Shape> shapes(const Row& row) {
            : std::vector<Shape>{
                  {9, 9, 500}, {12, 12, 500}, {13, 13, 400}, {16, 16, 400}, {31, 31, 150}, {32, 32, 200}})
     out.push_back(s);
+  const int few = row.slow ? 40 : 200;
+  for (const int n : {6, 7, 11, 20}) out.push_back({n, n, n < 20 ? few : few / 4});
   if (!row.square)
-    for (const Shape& s : {Shape{5, 3, 300}, {2, 4, 300}, {8, 5, 200}, {3, 12, 200}, {32, 4, 60}, {9, 20, 20}})
+    for (const Shape& s :
+         {Shape{5, 3, 300}, {2, 4, 300}, {8, 5, 200}, {3, 12, 200}, {32, 4, 60}, {9, 20, 20}, {31, 32, 10}})
       out.push_back(s);
   for (Shape& s : out) {
     if (long_tests() && s.m <= 4 && s.n <= 4) s.count = 250000;

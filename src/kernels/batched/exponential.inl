@@ -188,7 +188,7 @@ template <class S>
 template <class T>
 inline constexpr double least_exponential = std::is_same_v<T, float> ? 0x1p-126 : 0x1p-300;
 
-// Numbers that T has, or that round to one.
+// Sizes from which on nothing rounds to a number of T.
 template <class T>
 inline constexpr double above_range = std::is_same_v<T, float> ? 0x1p128 : HUGE_VAL;
 
