@@ -187,6 +187,7 @@ TEST(Diagnosis, OfRidgeAnswersHasDigitsThatHold) {
     ASSERT_FALSE(std::isnan(many.diagnosis[0].digits)) << ridge;
     EXPECT_LE(distance(many.value.gather(), one.value), promised(many.diagnosis, one.diagnosis)) << ridge;
     EXPECT_EQ(many.diagnosis.ok(), one.diagnosis.ok()) << many.diagnosis << one.diagnosis;
+    EXPECT_EQ(many.diagnosis[0].rank, n - 1) << many.diagnosis;
   }
 }
 
