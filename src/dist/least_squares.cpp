@@ -153,6 +153,9 @@ void by_values(const Matrix& given, const Matrix& a, const Matrix& b, const Sett
     return;
   }
   const std::vector<double>& sigma = svd.sigma();
+  const double least = o.cutoff(svd.largest());
+  const std::int64_t rank = svd.rank(least);
+  if (!state.matrix.defined()) keep_spectrum<T>(state, given, svd, rank);
   if (o.ridge.rule != linalg::RidgeRule::none) {
     v.method = Method::ridge;
     v.ridge = svd.choose_ridge(o.ridge, &b);
@@ -161,9 +164,7 @@ void by_values(const Matrix& given, const Matrix& a, const Matrix& b, const Sett
     linalg::conclude_ridge<T>(v, ridge_error<T>(a, svd, v.ridge, &b, x));
     return;
   }
-  const double least = o.cutoff(svd.largest());
-  v.kept = svd.rank(least);
-  keep_spectrum<T>(state, given, svd, v.kept);
+  v.kept = rank;
   x = svd.apply(linalg::truncated(sigma, least), &b);
   v.rcond = v.kept > 0 ? sigma[static_cast<std::size_t>(v.kept - 1)] / svd.largest() : 1;
   linalg::conclude_least_squares<T>(v, truncated_error<T>(a, svd, v.kept, &b, x));
