@@ -244,7 +244,8 @@ def _beyond_range(kind, operands, element, out):
     if _by_element(kind, operands, out):
         additive = kind.ours in ("add", "subtract", "multiply") or kind.name.lower().startswith("addc")
         return not np.isnan(out[element]) and (additive or all(v[_at(element, v.shape)] != 0 for v in known))
-    return np.prod([max(float(np.abs(v).max()), 1.0) for v in known]) * max(v.size for v in known) >= np.finfo(out.dtype).max
+    largest = np.prod([max(float(np.abs(v).max()), 1.0) for v in known])
+    return bool(largest**2 * max(v.size for v in known) >= np.finfo(out.dtype).max)  # ops square, and add
 
 
 def judge(op, kind, operands, out, where, entrance, *, source=None, element=None):

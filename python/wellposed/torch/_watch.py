@@ -10,7 +10,7 @@ from wellposed import _core
 
 from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
-from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, version_guard
+from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, linalg_op, version_guard
 from ._arrays import as_numpy, reason_hidden, tensors_in
 from ._batches import Batches
 from ._mode import Mode, uncompiled
@@ -60,6 +60,7 @@ class Watch(Session):
             self._end()
             raise
         self._mode.__enter__()
+        self._comes()
         return self
 
     def _watch_all(self):
@@ -98,6 +99,7 @@ class Watch(Session):
                 members["forward"] = inside
 
     def __exit__(self, kind, error, trace):
+        self._goes()
         self._mode.__exit__(kind, error, trace)
         self._undo()
         try:
@@ -246,10 +248,32 @@ class Watch(Session):
         if _short(function) == "_local_scalar_dense":
             if note.made and not _printing():
                 self.escaped(note, "item")
-        elif self.level == "raise" and note.made and note.before is None:
-            self.escaped(note, _short(function))
-        elif self.level == "warn" and note.made and note.before is None:
-            self.escaped(note, _short(function), "warn")
+        else:
+            self._made(note, _short(function))
+
+    def _made(self, note, name):
+        if self.level in ("raise", "warn") and note.made and note.before is None:
+            self.escaped(note, name)
+
+    def saw(self, name, inputs, outs):
+        """What wellposed.torch.linalg has computed."""
+        if not any(map(self.is_bad, outs)):
+            return
+        with _modes_off():
+            note = self.guarded(self._judge_linalg, name, inputs, outs)
+        if note is not None and self.level != "off":
+            self._made(note, linalg_op(name))
+
+    def _judge_linalg(self, name, inputs, outs):
+        where = self._where("")[1]
+        operands = [(Operand(f"x{k + 1}", self._array(x), self.notes.of(x)), x) for k, x in enumerate(inputs)]
+        return self._judged(name, linalg_op(name), kind_of("linalg"), where, operands, outs)
+
+    def operand_refused(self, name, inputs):
+        """A function of wellposed.torch.linalg does not take what is not finite: where that came from."""
+        for x in inputs:
+            if self.is_bad(x) and self.level not in ("off", "warn"):
+                self.escaped(self.note_of(x, f"an argument of {name}"), linalg_op(name))
 
     def _where(self, name):
         """(name, line, scope and step) of an op: of a derivative those of the op it belongs to."""
@@ -292,7 +316,11 @@ class Watch(Session):
     def _judge(self, function, args, kwargs, out):
         name = _short(function)
         label, where = self._where(name)
-        operands = self._operands(function, args, kwargs)
+        outs = list(tensors_in(out)) if not isinstance(out, (float, complex)) else [out]
+        return self._judged(function, label, kind_of(name), where, self._operands(function, args, kwargs), outs)
+
+    def _judged(self, key, label, kind, where, operands, outs):
+        """The note of the newest of the results (tensors or numbers) that are not finite."""
         for o, _ in operands:  # a note belongs to memory that is not finite now
             if o.note is not None and o.value is not None and not o.bad:
                 o.note = None
@@ -301,19 +329,18 @@ class Watch(Session):
             tensor = next((t for o, t in operands if o is operand), None)
             return self.entrance(tensor, element)
         newest = None
-        outs = [x for x in tensors_in(out)] if not isinstance(out, (float, complex)) else [None]
         for x in outs:
-            array = np.asarray(out) if x is None else self._array(x)
+            array = self._array(x) if isinstance(x, torch.Tensor) else np.asarray(x)
             if array is None or array.dtype.kind not in "fc" or np.isfinite(array).all():
                 continue
-            note = judge(label, kind_of(name), [o for o, _ in operands], array, where, entrance)
+            note = judge(label, kind, [o for o, _ in operands], array, where, entrance)
             if note.made and note.before is None and _node_now() is None:
                 note.origin["rows"] = self._rests_on(note, array, operands)
-            if x is not None and (note.made or x.device.type != "cpu" or self.located(x.data_ptr()) is None):
+            if isinstance(x, torch.Tensor) and (note.made or x.device.type != "cpu" or self.located(x.data_ptr()) is None):
                 self.notes.set(x, note)  # bad rows of a batch are told where they are read
             newest = note
         if newest is not None and newest.origin["source"] == "given" and newest.origin["value"] != "nan" and "derivative" not in label:
-            key = function, where["file"], where["line"]
+            key = key, where["file"], where["line"]
             self._masks[key] = self._masks.get(key, (0,))[0] + 1, newest
         return newest
 
