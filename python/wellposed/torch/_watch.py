@@ -1,6 +1,5 @@
 """watch: every op of a model, forward and backward, looked at where it runs."""
 import contextlib
-import sys
 
 import numpy as np
 import torch
@@ -15,17 +14,17 @@ from ._arrays import as_numpy, reason_hidden, tensors_in
 from ._batches import Batches
 from ._mode import Mode, uncompiled
 from ._notes import Notes
+from ._stack import node_now, printing, runs_code_of_the_program
 from ._training import Training
 
-_modes_off, _node_now, _engine, *_ = version_guard("torch", torch.__version__, "2.10", [
-    "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node", "torch.autograd.graph:_engine_run_backward",
+_modes_off, *_ = version_guard("torch", torch.__version__, "2.10", [
+    "torch.utils._python_dispatch:_disable_current_modes",
     "torch:ops.aten.add.Tensor._op", "torch:ops.aten.add.Tensor._schema", "torch:Tensor.__dlpack_c_exchange_api__"])
 _sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", None)
 _core.pass_over(folder_of("torch"))
 _core.Inside.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)  # __code__, __name__, … of the function it stands for
 
 _PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
-_FOLDERS = folder_of("torch"), folder_of("wellposed")
 _NO_VALUES = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "empty_permuted", "set_"}
 _TAKES_ROWS = {"index", "index_select", "stack"}
 _JUDGES_SCALED = "_amp_foreach_non_finite_check_and_unscale_"
@@ -234,7 +233,7 @@ class Watch(Session):
         if not isinstance(out, torch.Tensor) or out.device.type != "cpu" or not out.is_floating_point():
             return False
         kept = self._masks.get((function, *_core.user_line()))
-        if kept is None or kept[0] < 3 or _node_now() is not None or out.amin().isnan():
+        if kept is None or kept[0] < 3 or node_now() is not None or out.amin().isnan():
             return False
         self.notes.set(out, kept[1])
         return True
@@ -246,7 +245,7 @@ class Watch(Session):
         if note is None or self.level == "off":
             return
         if _short(function) == "_local_scalar_dense":
-            if note.made and not _printing():
+            if note.made and not printing():
                 self.escaped(note, "item")
         else:
             self._made(note, _short(function))
@@ -279,10 +278,10 @@ class Watch(Session):
         """(name, line, scope and step) of an op: of a derivative those of the op it belongs to."""
         file, line = _core.user_line()
         where = {"file": file, "line": line, "scope": wp.current_scope(), "step": _core.current_step()}
-        node = _node_now()
+        node = node_now()
         if node is None:
             return name, where
-        function, programs = getattr(node, "_forward_cls", None), _runs_code_of_the_program()
+        function, programs = getattr(node, "_forward_cls", None), runs_code_of_the_program()
         if programs and (function is None or function.__module__.startswith("torch.")):  # a hook, or a forward pass that is computed again
             return f"{name} in the backward pass", where
         forward = node.name().removesuffix("0").removesuffix("Backward")
@@ -334,7 +333,7 @@ class Watch(Session):
             if array is None or array.dtype.kind not in "fc" or np.isfinite(array).all():
                 continue
             note = judge(label, kind, [o for o, _ in operands], array, where, entrance)
-            if note.made and note.before is None and _node_now() is None:
+            if note.made and note.before is None and node_now() is None:
                 note.origin["rows"] = self._rests_on(note, array, operands)
             if isinstance(x, torch.Tensor) and (note.made or x.device.type != "cpu" or self.located(x.data_ptr()) is None):
                 self.notes.set(x, note)  # bad rows of a batch are told where they are read
@@ -385,26 +384,6 @@ def _paired(specs, args, kwargs):
             yield spec, args[i]
         elif spec.name in kwargs:
             yield spec, kwargs[spec.name]
-
-
-def _runs_code_of_the_program():
-    """Whether the newest thing that the backward pass has called is written in Python outside of PyTorch: a Function, a hook, a module that runs again."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code is not _engine.__code__:
-        if not frame.f_code.co_filename.startswith(_FOLDERS):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _printing():
-    """Whether the program prints a tensor: formatting is no use of a value."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename.endswith("_tensor_str.py"):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def watch(model=None, *, data=None, level="escape", record=None, optimizer=None, trends=False, guard=False, device="name"):
