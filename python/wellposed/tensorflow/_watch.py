@@ -169,7 +169,8 @@ class Watch(Calls, Session):
     def _look(self, op_type, inputs, outputs):
         if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand or result, of which the gradient may know one
             place = _core.user_line()
-            self._lines.update(((op_type, getattr(t, "_id", None)), place) for t in (inputs[0], *outputs[:1]))
+            for t in (inputs[0], *outputs[:1]):
+                self._lines[op_type, getattr(t, "_id", None)] = place
             if len(self._lines) > _MOST_LINES:
                 self._lines = dict(list(self._lines.items())[_MOST_LINES // 2:])
         if self._notes:
