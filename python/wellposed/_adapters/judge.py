@@ -213,7 +213,8 @@ def advice_of(kind, operands, element, out):
             pass
     value = np.asarray(out)[element]
     large = np.sqrt(np.finfo(out.dtype).max) if out.dtype.kind in "fc" else np.inf
-    if np.isinf(value) and out.dtype.itemsize <= 4 and _beyond_range(kind, operands, element, out) and any(o.value is not None and o.value.size and np.abs(o.value).max() > large for o in operands):
+    narrow = np.isinf(value) and out.dtype.itemsize <= 4 and _beyond_range(kind, operands, element, out)
+    if narrow and any(o.value is not None and o.value.size and np.abs(o.value).max() > large for o in operands):
         return f"The result is beyond the largest {out.dtype}: scale the operands, or compute in a wider type."
     return ""
 

@@ -73,6 +73,23 @@ def linalg_op(name):
     return f"{derivative.partition(' ')[0]} in the derivative of linalg.{function}" if derivative else f"linalg.{name}"
 
 
+def told(kind, to_wp, from_wp):
+    """call(name, xs, function, results=()): (values, the rest) of function(xs), on tensors of a framework. Watches of this kind around it see the values, and are
+    asked where an argument that it refuses came from. results: of the function whose derivative it is."""
+    def call(name, xs, function, results=()):
+        try:
+            values, rest = function([to_wp(x) for x in xs])
+        except wp.NonFiniteError:
+            for w in watching(kind):
+                w.operand_refused(name, [*xs, *results])
+            raise
+        outs = [None if y is None else from_wp(y) for y in values]
+        for w in watching(kind):
+            w.saw(name, xs, [y for y in outs if y is not None])
+        return outs, rest
+    return call
+
+
 class Session:
     """A with-block that watches; subclasses see the ops of one framework."""
     raises_defects = False  # True: what would be passed over in a user's model is raised, for tests

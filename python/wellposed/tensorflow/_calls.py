@@ -159,7 +159,7 @@ class Calls:
                 raise
             outs, first[:0] = [], filter(None, map(self._note, runner.operands()))
         if scale is not None:
-            return next((n for n in judged if n is not None and "derivative" in n.chain(1)[0]["op"] and not n.owed_to_scale(scale)), None)
+            return next((n for n in judged if n is not None and "derivative" in n.link["op"] and not n.owed_to_scale(scale)), None)
         if bad is not None:
             for t in outs:
                 if is_eager(t) and is_float(t) and self._bad(t):

@@ -93,13 +93,11 @@ class Watch(Calls, Session):
         """The last call, and results of the block: what an op made, no other op has read, and the block's function keeps (held: its variables)."""
         if self._last is not None:
             self._look_back()
-        if self.level != "escape" or self.guard or self.findings:
-            return
-        for t in (t for t in flat([h for h in held if isinstance(h, (tf.Tensor, tuple, list, dict))]) if isinstance(t, tf.Tensor)):
-            note = self._note(t)
-            if note is not None and note.made and id(t) not in self._read:
-                self._left(note, "the result of the block")
-                return
+        results = {k: note for k, (_, note) in self._notes.items() if note.made and k not in self._read}
+        if self.level == "escape" and not self.guard and not self.findings and results:
+            found = next((results[id(t)] for t in _tensors(held) if id(t) in results), None)
+            if found is not None:
+                self._left(found, "the result of the block")
 
     def _explain(self, error, trace):
         """Adds to an error of TensorFlow what is known of its operands."""
@@ -330,6 +328,15 @@ class Watch(Calls, Session):
         finally:
             self._busy = False
         self.next_step()
+
+
+def _tensors(values, depth=4):
+    """The tensors in lists and dicts, to a depth."""
+    for x in values:
+        if isinstance(x, tf.Tensor):
+            yield x
+        elif depth and isinstance(x, (list, tuple, dict)):
+            yield from _tensors(x.values() if isinstance(x, dict) else x, depth - 1)
 
 
 def _layer_on_stack():

@@ -16,7 +16,7 @@ import wellposed as wp
 
 from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, filled, linalg_function, named, of_numpy, probe,
                                    quiet_options, through, to_numpy, verdict_function)
-from .._adapters.session import linalg_op, version_guard, watching
+from .._adapters.session import linalg_op, told, version_guard
 from ._arrays import as_numpy, elsewhere
 from ._watch import Watch
 
@@ -47,18 +47,7 @@ def _to_tf(y):
     return tf.convert_to_tensor(to_numpy(y, tf.bfloat16.as_numpy_dtype))
 
 
-def _told(name, xs, function, results=()):
-    """(values, the rest) of function(xs), as tensors of TensorFlow; a watch around it sees them. results: of the function whose derivative it is."""
-    try:
-        values, rest = function([_to_wp(x) for x in xs])
-    except wp.NonFiniteError:
-        for w in watching(Watch):
-            w.operand_refused(name, [*xs, *results])
-        raise
-    outs = [_to_tf(y) for y in values]
-    for w in watching(Watch):
-        w.saw(name, xs, outs)
-    return outs, rest
+_told = told(Watch, _to_wp, _to_tf)
 
 
 def _eager(fn, xs):

@@ -11,7 +11,7 @@ import torch
 import wellposed as wp
 
 from .._adapters.functions import NOT_DIFFERENTIABLE, VECTOR_LAST, Framework, asks_for_copies, fill, linalg_function, named, through
-from .._adapters.session import version_guard, watching
+from .._adapters.session import told, version_guard
 from ._arrays import reason_hidden, to_torch, to_wp
 from ._watch import Watch
 
@@ -108,18 +108,7 @@ def _in_front(size, dims, xs):
     return [x.unsqueeze(0).expand(size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, dims)]
 
 
-def _told(name, xs, function, results=()):
-    """(values, the rest) of function(xs), as tensors of PyTorch; a watch around it sees them. results: of the function whose derivative it is."""
-    try:
-        values, rest = function([to_wp(x) for x in xs])
-    except wp.NonFiniteError:
-        for w in watching(Watch):
-            w.operand_refused(name, [*xs, *results])
-        raise
-    outs = [None if y is None else to_torch(y) for y in values]
-    for w in watching(Watch):
-        w.saw(name, xs, [y for y in outs if y is not None])
-    return outs, rest
+_told = told(Watch, to_wp, to_torch)
 
 
 def _plainly(fn, xs):
