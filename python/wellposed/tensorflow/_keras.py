@@ -30,6 +30,7 @@ class Callback(keras.callbacks.Callback):
         self.guard = guard
         self._batches, self._before, self._run, self._numbers = [], None, None, {}
         self._called = False  # whether fit calls this callback
+        self._built = False  # whether the model was before the step
         self._test = None  # Keras' function for validation, while this callback stands in its place
 
     @property
@@ -46,6 +47,7 @@ class Callback(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self.watch._begin()
+        self._built = False
         self.model.make_train_function()
         self._run, self.model.train_function = self.model.train_function, self._train
         if self.watch.recording:
@@ -81,7 +83,7 @@ class Callback(keras.callbacks.Callback):
             return run(iterator)
         self._called = False
         self._batches = self._taken(iterator)
-        self._built = self.watch.guarded(self._build)
+        self._built = self._built or self.watch.guarded(self._build)
         self._before = self._values()
         return self._run(self._told() if self.watch.recording else iter(self._batches))
 
@@ -169,7 +171,7 @@ class Callback(keras.callbacks.Callback):
             self._called = False
             batches = self._taken(iterator)
             found = self._test(iter(batches))
-            if not told and not np.isfinite(found.get("loss", 0.0)):
+            if not told and not np.isfinite((found or {}).get("loss", 0.0)):
                 told.append(True)
                 self._of_validation(batches)
             return found

@@ -1,4 +1,5 @@
 """What runs now, by the stack: an op of a derivative, the program's own code on the way back, printing."""
+import contextlib
 import sys
 
 import torch
@@ -7,7 +8,7 @@ from .._adapters.session import folder_of, version_guard
 
 node_now, _engine = version_guard("torch", torch.__version__, "2.10", [
     "torch:_C._current_autograd_node", "torch.autograd.graph:_engine_run_backward"])
-_FOLDERS = folder_of("torch"), folder_of("wellposed")
+_FOLDERS = folder_of("torch"), folder_of("wellposed"), contextlib.__file__
 
 
 def runs_code_of_the_program():

@@ -175,9 +175,9 @@ class Watch(Session):
         name = _short(function)
         call = getattr(function, "_op", function)
         if name == _JUDGES_SCALED:
-            def before(gradients, found, inverse):
-                self.guarded(self._training.judge_scaled, gradients, inverse)
-                return call(gradients, found, inverse)
+            def before(gradients, found_inf, inv_scale):
+                self.guarded(self._training.judge_scaled, gradients, inv_scale)
+                return call(gradients, found_inf, inv_scale)
             return name, _PLAIN, before
         if name in _NO_VALUES or name.startswith("_record_function"):
             return name, _UNSEEN, call
