@@ -213,7 +213,8 @@ def advice_of(kind, operands, element, out):
             pass
     value = np.asarray(out)[element]
     large = np.sqrt(np.finfo(out.dtype).max) if out.dtype.kind in "fc" else np.inf
-    if np.isinf(value) and out.dtype.itemsize <= 4 and _beyond_range(kind, operands, element, out) and any(o.value is not None and o.value.size and np.abs(o.value).max() > large for o in operands):
+    narrow = np.isinf(value) and out.dtype.itemsize <= 4 and _beyond_range(kind, operands, element, out)
+    if narrow and any(o.value is not None and o.value.size and np.abs(o.value).max() > large for o in operands):
         return f"The result is beyond the largest {out.dtype}: scale the operands, or compute in a wider type."
     return ""
 
@@ -244,7 +245,8 @@ def _beyond_range(kind, operands, element, out):
     if _by_element(kind, operands, out):
         additive = kind.ours in ("add", "subtract", "multiply") or kind.name.lower().startswith("addc")
         return not np.isnan(out[element]) and (additive or all(v[_at(element, v.shape)] != 0 for v in known))
-    return np.prod([max(float(np.abs(v).max()), 1.0) for v in known]) * max(v.size for v in known) >= np.finfo(out.dtype).max
+    largest = np.prod([max(float(np.abs(v).max()), 1.0) for v in known])
+    return bool(largest**2 * max(v.size for v in known) >= np.finfo(out.dtype).max)  # ops square, and add
 
 
 def judge(op, kind, operands, out, where, entrance, *, source=None, element=None):

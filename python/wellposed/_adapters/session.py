@@ -4,6 +4,7 @@ import importlib
 import os
 import re
 import sys
+import threading
 
 import numpy as np
 
@@ -58,6 +59,37 @@ def blame_of(note, *, rows=None, asked=None):
     return _core.make_blame(fields)
 
 
+_blocks = []  # (session, thread) of the blocks that run now
+
+
+def watching(kind):
+    """The sessions of a kind whose blocks run now in this thread: linear algebra of wellposed, which the framework does not see as ops, is told to them."""
+    return [s for s, thread in _blocks if thread == threading.get_ident() and isinstance(s, kind)] if _blocks else []
+
+
+def linalg_op(name):
+    """The op that a function of wellposed.linalg, or a derivative of one ("vjp of inv"), is in reports."""
+    derivative, _, function = name.rpartition(" of ")
+    return f"{derivative.partition(' ')[0]} in the derivative of linalg.{function}" if derivative else f"linalg.{name}"
+
+
+def told(kind, to_wp, from_wp):
+    """call(name, xs, function, results=()): (values, the rest) of function(xs), on tensors of a framework. Watches of this kind around it see the values, and are
+    asked where an argument that it refuses came from. results: of the function whose derivative it is."""
+    def call(name, xs, function, results=()):
+        try:
+            values, rest = function([to_wp(x) for x in xs])
+        except wp.NonFiniteError:
+            for w in watching(kind):
+                w.operand_refused(name, [*xs, *results])
+            raise
+        outs = [None if y is None else from_wp(y) for y in values]
+        for w in watching(kind):
+            w.saw(name, xs, [y for y in outs if y is not None])
+        return outs, rest
+    return call
+
+
 class Session:
     """A with-block that watches; subclasses see the ops of one framework."""
     raises_defects = False  # True: what would be passed over in a user's model is raised, for tests
@@ -74,6 +106,13 @@ class Session:
         self._recorder = wp.record(os.fspath(record)) if record is not None else None
         self._told, self._notes_told = set(), set()
         self._step_before = None
+
+    def _comes(self):
+        """The block begins, for watching()."""
+        _blocks.append((self, threading.get_ident()))
+
+    def _goes(self):
+        _blocks.remove(next(b for b in reversed(_blocks) if b[0] is self))
 
     def _begin(self):
         if self._recorder is not None:

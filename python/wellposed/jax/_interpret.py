@@ -9,7 +9,7 @@ import numpy as np
 
 from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
-from .._adapters.session import folder_of, version_guard
+from .._adapters.session import folder_of, linalg_op, version_guard
 from ._arrays import array_of, is_bad
 from ._derivatives import Derivatives, closed
 
@@ -175,9 +175,9 @@ class Interpreter:
 
     def label(self, eqn, stack):
         program = eqn.params.get("program")
-        name = getattr(program, "name", eqn.primitive.name)
         if getattr(program, "chain", ()):
-            return f"{program.chain[-1][0]} in the derivative of {name}"
+            return linalg_op(f"{program.chain[-1][0]} of {program.name}")
+        name = eqn.primitive.name if program is None else linalg_op(program.name)
         if self.root is None:
             return f"{name} in a derivative" if "transpose" in stack else name
         self.derivatives = self.derivatives or Derivatives(self.root, self.place)

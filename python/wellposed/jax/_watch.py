@@ -231,9 +231,14 @@ class Watched(Session):
         """Tells the trends of a step: trees of weights and gradients. Needs watch(f, trends=True)."""
         gradients, step = jax.tree_util.tree_leaves(gradients), _core.current_step()
         wp.set_step(self.step_now())
+        try:
+            self._see(parameters, gradients)
+        finally:
+            wp.set_step(step)
+
+    def _see(self, parameters, gradients):
         self.see_trends((jax.tree_util.keystr(path).strip("['].") or "parameter", *(wp.asarray(array_of(x)) for x in (p, g)))
                         for (path, p), g in zip(jax.tree_util.tree_leaves_with_path(parameters), gradients) if self._seen(p) and self._seen(g))
-        wp.set_step(step)
 
 
 def _is_traced(x):

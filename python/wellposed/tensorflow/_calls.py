@@ -11,7 +11,7 @@ import wellposed as wp
 from wellposed import _core
 
 from .._adapters.judge import Note
-from .._adapters.session import first_bad, folder_of, version_guard
+from .._adapters.session import first_bad, folder_of, linalg_op, version_guard
 from . import _graph
 from ._arrays import is_eager, is_float
 
@@ -22,6 +22,7 @@ _FINITE = ("Op by op it came out finite: the function draws random numbers or re
            "iterator, hand it the batch instead; for Keras' fit there is wellposed.tensorflow.Callback.")
 _TAKEN = ("It was not run again op by op: it takes data from an iterator, which has no more, or none that the program, which goes on, can spare. Hand it the "
           "batch as an argument instead; for Keras' fit there is wellposed.tensorflow.Callback.")
+_REFUSED = "wellposed._errors.NonFiniteError"
 _FAILED = "It could not be run again op by op."
 _GRAPHS = {}  # what is known of functions, by their names, which are never given twice
 
@@ -35,7 +36,16 @@ class Calls:
         if self._passes():
             return call(name, inputs, count)
         this = self._quietly(self._prepare, name, inputs)
-        outputs = call(name, inputs, count)
+        outputs, refused = None, None
+        try:
+            outputs = call(name, inputs, count)
+        except tf.errors.OpError as error:
+            if this is None or _REFUSED not in str(error):
+                raise
+            refused = error
+        if refused is not None:  # by linear algebra of wellposed: something is not finite
+            self._blame_call(this, None, None, failed=True)
+            raise refused
         if this is None:
             return outputs
         results = outputs or ()  # None where there are none
@@ -84,15 +94,15 @@ class Calls:
             if i == last["scale"] and float(value) < float(before):  # a step was left out
                 self._blame_call(last, None, i, float(before))
 
-    def _blame_call(self, this, bad, variable, scale=None):
-        """scale: of a loss whose optimizer has left out a step; then only what is not the scale's doing is told."""
+    def _blame_call(self, this, bad, variable, scale=None, failed=False):
+        """scale: of a loss whose optimizer has left out a step; then only what is not the scale's doing is told. failed: the call ended with an error."""
         if self.level == "off":
             return
         name = _short(this["name"])
         note = self._quietly(self._replay, this["name"], this["graph"], this["inputs"], this["before"], bad, variable, scale)
-        if scale is not None:
-            if note is not None:
-                self._left(note, f"a gradient in function {name}")
+        if scale is not None or failed:
+            if note is not None and note.origin["source"] != "unknown":
+                self._left(note, f"function {name}" if failed else f"a gradient in function {name}")
             return
         if note is None:  # it could not be run again, of which there is a note: an infinity may be one that was put in
             note = self._unknown(name, bad, _FAILED)
@@ -126,8 +136,8 @@ class Calls:
             if not any(is_float(t) and self._bad(t) for t in outs):
                 return
             file, line = next(filter(any, map(_user_line, reversed(runner.inside))), ("", 0))
-            label = op.type
-            if "gradient_tape" in op.name or "gradients" in op.name.split("/")[0]:
+            label = _label(op)
+            if label == op.type and ("gradient_tape" in op.name or "gradients" in op.name.split("/")[0]):
                 source = forward(op)
                 label = f"{op.type} in the derivative of {source.type}" if source is not None else f"{op.type} in a derivative"
                 file, line = _user_line(source) if source is not None else (file, line)
@@ -144,8 +154,12 @@ class Calls:
             outs = runner.run(graph, feed)
         except (_graph.TakesAway, tf.errors.OutOfRangeError):
             outs, why = [], _TAKEN
+        except tf.errors.OpError as error:
+            if _REFUSED not in str(error):
+                raise
+            outs, first[:0] = [], filter(None, map(self._note, runner.operands()))
         if scale is not None:
-            return next((n for n in judged if n is not None and "derivative" in n.chain(1)[0]["op"] and not n.owed_to_scale(scale)), None)
+            return next((n for n in judged if n is not None and "derivative" in n.link["op"] and not n.owed_to_scale(scale)), None)
         if bad is not None:
             for t in outs:
                 if is_eager(t) and is_float(t) and self._bad(t):
@@ -182,6 +196,12 @@ def _dtype_of(handle, like):
     """None: a resource that is no variable."""
     known = (getattr(t, "_handle_data", None) for t in (handle, like))
     return next((tf.DType(d.shape_and_type[0].dtype) for d in known if d is not None and d.shape_and_type), None)
+
+
+def _label(op):
+    """The name of an op; that of a function of wellposed.linalg, which runs as a function of NumPy, has it in its name."""
+    of = re.search(r"(?:^|/)(linalg|vjp|jvp)\.([a-z_]+?)(?:_\d+)?$", op.name) if "PyFunc" in op.type else None
+    return op.type if of is None else f"linalg.{of[2]}" if of[1] == "linalg" else linalg_op(f"{of[1]} of {of[2]}")
 
 
 def _names(graph):

@@ -137,6 +137,10 @@ class GraphRunner:
         self._values = outer
         return [values[t.ref()] for t in graph.outputs]
 
+    def operands(self):
+        """The operands of the op that has failed."""
+        return [self._values[t.ref()] for t in self.inside[-1].inputs]
+
     def step(self, op, inputs):
         if op.type in _CALLS:
             return self.run(*[_functions(op)[0]], inputs)

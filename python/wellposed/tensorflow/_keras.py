@@ -30,6 +30,8 @@ class Callback(keras.callbacks.Callback):
         self.guard = guard
         self._batches, self._before, self._run, self._numbers = [], None, None, {}
         self._called = False  # whether fit calls this callback
+        self._built = False  # whether the model was before the step
+        self._now = 0  # the number of the step
         self._test = None  # Keras' function for validation, while this callback stands in its place
 
     @property
@@ -46,6 +48,8 @@ class Callback(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self.watch._begin()
+        self._built, self._now = False, _core.current_step()
+        wp.set_step(self.watch._step_before)
         self.model.make_train_function()
         self._run, self.model.train_function = self.model.train_function, self._train
         if self.watch.recording:
@@ -81,9 +85,20 @@ class Callback(keras.callbacks.Callback):
             return run(iterator)
         self._called = False
         self._batches = self._taken(iterator)
-        self._built = self.watch.guarded(self._build)
+        self._built = self._built or self.watch.guarded(self._build)
         self._before = self._values()
-        return self._run(self._told() if self.watch.recording else iter(self._batches))
+        with self._numbered():
+            return self._run(self._told() if self.watch.recording else iter(self._batches))
+
+    @contextlib.contextmanager
+    def _numbered(self):
+        """What happens within has the number of the step; whatever ends it, others have theirs afterwards."""
+        wp.set_step(self._now)
+        try:
+            yield
+        finally:
+            self._now = _core.current_step()
+            wp.set_step(self.watch._step_before)
 
     def _told(self):
         """The batches, each in the recording while its step runs."""
@@ -135,6 +150,10 @@ class Callback(keras.callbacks.Callback):
         return float(optimizer.dynamic_scale) if isinstance(optimizer, keras.optimizers.LossScaleOptimizer) and optimizer.built else 1.0
 
     def on_train_batch_end(self, batch, logs=None):
+        with self._numbered():
+            self._judge_step(logs)
+
+    def _judge_step(self, logs):
         loss = (logs or {}).get("loss", 0.0)
         w = self.watch
         bad = not np.isfinite(loss) or any(v.dtype.startswith(("float", "bfloat")) and w._bad(tf.convert_to_tensor(v.value)) for v in self.model.trainable_variables)
@@ -169,9 +188,10 @@ class Callback(keras.callbacks.Callback):
             self._called = False
             batches = self._taken(iterator)
             found = self._test(iter(batches))
-            if not told and not np.isfinite(found.get("loss", 0.0)):
+            if not told and not np.isfinite((found or {}).get("loss", 0.0)):
                 told.append(True)
-                self._of_validation(batches)
+                with self._numbered():
+                    self._of_validation(batches)
             return found
         self.model.test_function = test
 

@@ -14,7 +14,7 @@ from wellposed import _core
 from .. import cuda
 from .._adapters.judge import Operand, judge
 from .._adapters.ops import kind_of
-from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, version_guard
+from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, linalg_op, version_guard
 from ._arrays import as_numpy, elsewhere, flat, is_eager, is_float
 from ._calls import Calls, is_users
 
@@ -27,6 +27,7 @@ for _module in ("tensorflow", "keras"):
 
 _NO_VALUES = {"Empty", "VarHandleOp", "Placeholder", "ReadVariableOp", "Identity", "Const", "Shape", "EagerPyFunc", "DestroyResourceOp"}
 _MOST_LINES, _MOST_NOTES = 50_000, 512
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in ')
 _INDEX = re.compile(r"indices\[([\d, ]+)\] = (-?\d+) is not in \[0, (\d+)\)")
 
 
@@ -38,6 +39,7 @@ class Watch(Calls, Session):
         self.guard, self._scale = guard, 1.0
         self._notes, self._lines, self._busy, self._last = {}, {}, False, None
         self._undo, self._known = [], []
+        self._read = set()  # numbers of tensors with notes that an op has read
         for name, x in datasets(data):
             a = np.asarray(x)
             self.rows_known.add(a.ctypes.data, a.strides, a.shape, range(len(a)), name, lasting=True, keep=a)
@@ -56,6 +58,7 @@ class Watch(Calls, Session):
         self._around(scaling, "scale_loss", self._scale_loss)
         self._around(scaling, "apply", self._apply_scaled)
         self._around(keras.optimizers.Optimizer, "apply", self._apply)
+        self._comes()
         return self
 
     def _around(self, owner, name, method):
@@ -69,19 +72,32 @@ class Watch(Calls, Session):
         self._undo.append(lambda: setattr(owner, name, plain) if own else delattr(owner, name))
 
     def __exit__(self, kind, error, trace):
+        self._goes()
+        held = list(sys._getframe(1).f_locals.values()) if error is None else []
         for undo in self._undo:
             undo()
         self._undo = []
         try:
-            if error is None and self._last is not None:
-                self._quietly(self._look_back)
-            elif error is not None and not isinstance(error, wp.Error):
+            if error is None:
+                self._quietly(self._look_to_the_end, held)
+            elif not isinstance(error, wp.Error):
                 self.guarded(self._explain, error, trace)
         finally:
             self._notes.clear()
+            self._read.clear()
             self._lines.clear()
             self._last = None
             self._end()
+
+    def _look_to_the_end(self, held):
+        """The last call, and results of the block: what an op made, no other op has read, and the block's function keeps (held: its variables)."""
+        if self._last is not None:
+            self._look_back()
+        results = {k: note for k, (_, note) in self._notes.items() if note.made and k not in self._read}
+        if self.level == "escape" and not self.guard and not self.findings and results:
+            found = next((results[id(t)] for t in _tensors(held) if id(t) in results), None)
+            if found is not None:
+                self._left(found, "the result of the block")
 
     def _explain(self, error, trace):
         """Adds to an error of TensorFlow what is known of its operands."""
@@ -96,7 +112,9 @@ class Watch(Calls, Session):
                 if len(found):
                     lines.append(f"Source: {name} row {found[0][0]}, column {', '.join(str(i) for i in found[0][1:])} = {value}")
         if lines:
-            place = next((f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in reversed(traceback.extract_tb(trace)) if is_users(f.filename)), "")
+            inside = [(file, line) for file, line in _FRAME.findall(words) if is_users(file)]  # of an op of a function: where it was written
+            frames = inside or [(f.filename, f.lineno) for f in traceback.extract_tb(trace) if is_users(f.filename)]
+            place = "{}:{}".format(frames[-1][0].rpartition("/")[2], frames[-1][1]) if frames else ""
             error.add_note("\n".join([f"wellposed: at {place}, step {_core.current_step()}", *("  " + line for line in lines)]))
 
     # ---- rows of data ---------------------------------------------------------------------------------------------------
@@ -149,9 +167,12 @@ class Watch(Calls, Session):
     def _look(self, op_type, inputs, outputs):
         if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand or result, of which the gradient may know one
             place = _core.user_line()
-            self._lines.update(((op_type, getattr(t, "_id", None)), place) for t in (inputs[0], *outputs[:1]))
+            for t in (inputs[0], *outputs[:1]):
+                self._lines[op_type, getattr(t, "_id", None)] = place
             if len(self._lines) > _MOST_LINES:
                 self._lines = dict(list(self._lines.items())[_MOST_LINES // 2:])
+        if self._notes:
+            self._read.update(id(x) for x in inputs if id(x) in self._notes)
         bad = False
         for t in outputs:
             if is_float(t):
@@ -187,6 +208,17 @@ class Watch(Calls, Session):
                 return (kind.decode() if isinstance(kind, bytes) else kind), *(t[0] if t else None for t in tensors)
             frame = frame.f_back
         return None
+
+    def saw(self, name, inputs, outputs):
+        """What wellposed.tensorflow.linalg has computed."""
+        if not self._passes():
+            self._saw(linalg_op(name), inputs, None, outputs)
+
+    def operand_refused(self, name, inputs):
+        """A function of wellposed.tensorflow.linalg does not take what is not finite: where that came from."""
+        for x in inputs:
+            if not self._passes() and is_float(x) and self._bad(x) and self.level not in ("off", "warn"):
+                self.escaped(self.note_of(x), linalg_op(name))
 
     def _judge_eager(self, op_type, inputs, outputs):
         file, line = _core.user_line()
@@ -227,6 +259,7 @@ class Watch(Calls, Session):
 
     def _keep_note(self, tensors, note):
         self._notes.update((id(t), (t, note)) for t in tensors)
+        self._read.difference_update(map(id, tensors))
         if len(self._notes) > _MOST_NOTES:
             self._notes = dict(list(self._notes.items())[_MOST_NOTES // 2:])
 
@@ -295,6 +328,15 @@ class Watch(Calls, Session):
         finally:
             self._busy = False
         self.next_step()
+
+
+def _tensors(values, depth=4):
+    """The tensors in lists and dicts, to a depth."""
+    for x in values:
+        if isinstance(x, tf.Tensor):
+            yield x
+        elif depth and isinstance(x, (list, tuple, dict)):
+            yield from _tensors(x.values() if isinstance(x, dict) else x, depth - 1)
 
 
 def _layer_on_stack():

@@ -16,8 +16,9 @@ import wellposed as wp
 
 from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, filled, linalg_function, named, of_numpy, probe,
                                    quiet_options, through, to_numpy, verdict_function)
-from .._adapters.session import version_guard
+from .._adapters.session import linalg_op, told, version_guard
 from ._arrays import as_numpy, elsewhere
+from ._watch import Watch
 
 _stop_recording, _record, _recorded_types = version_guard("tensorflow", tf.__version__, "2.16", [
     "tensorflow.python.eager.record:stop_recording", "tensorflow.python.eager.record:record_operation",
@@ -46,8 +47,11 @@ def _to_tf(y):
     return tf.convert_to_tensor(to_numpy(y, tf.bfloat16.as_numpy_dtype))
 
 
+_told = told(Watch, _to_wp, _to_tf)
+
+
 def _eager(fn, xs):
-    return [_to_tf(y) for y in fn([_to_wp(x) for x in xs])]
+    return _told(fn.name, xs, lambda xs: (fn(xs), None))[0]
 
 
 def _recorded(xs):
@@ -84,13 +88,12 @@ def _run(fn, xs, like=None):
 
 def _on_tape(fn, xs):
     """What tf.custom_gradient does, without what it costs on the way: tensors are all there is."""
-    values, back = fn.with_pullback([_to_wp(x) for x in xs])
-    outs = [_to_tf(y) for y in values]
+    outs, back = _told(fn.name, xs, fn.with_pullback)
 
     def gradient(*gs):
         gs = _whole(gs, outs)
         if tf.executing_eagerly() and not _recorded([*xs, *gs]):  # nobody asks for a second one
-            return [_to_tf(g) for g in filled(back([_to_wp(g) for g in gs]), [_to_wp(x) for x in xs])]
+            return _told(f"vjp of {fn.name}", gs, lambda gs: (filled(back(gs), [_to_wp(x) for x in xs]), None), outs)[0]
         return _gradient(fn, xs, gs)
     _record(fn.name, outs, list(xs), gradient)
     return outs
@@ -107,7 +110,7 @@ def _gradient(fn, xs, gs):
 def _in_graph(fn, xs, like):
     def run(*values):
         return [to_numpy(y, tf.bfloat16.as_numpy_dtype) for y in fn([of_numpy(np.asarray(v)) for v in values])]
-    outs = tf.numpy_function(run, list(xs), [d for d, _ in like])
+    outs = tf.numpy_function(run, list(xs), [d for d, _ in like], name=linalg_op(fn.name).replace(" in the derivative of linalg", ""))
     outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
     for y, (_, shape) in zip(outs, like):
         y.set_shape(shape)

@@ -136,9 +136,9 @@ class Training:
     def judge_scaled(self, gradients, inverse):
         """A GradScaler looks for what is not finite, to leave the step out."""
         w, scaler = self.watch, self._scaler and self._scaler()
-        self.scale = scaler.get_scale() if scaler is not None else 1 / float(inverse)  # an optimizer that unscales by itself is given 1 here
         if not w.notes or w.level == "off":
             return
+        self.scale = scaler.get_scale() if scaler is not None else 1 / float(inverse)  # an optimizer that unscales by itself is given 1 here
         wrong = [g for g in gradients if w.is_bad(g)]
         names = {p.grad.data_ptr(): name for name, p in w.model.named_parameters() if p.grad is not None} if wrong and w.model is not None else {}
         for g in wrong:

@@ -1,6 +1,5 @@
 """watch: every op of a model, forward and backward, looked at where it runs."""
 import contextlib
-import sys
 
 import numpy as np
 import torch
@@ -10,22 +9,22 @@ from wellposed import _core
 
 from .._adapters.judge import Note, Operand, judge
 from .._adapters.ops import kind_of
-from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, version_guard
+from .._adapters.session import Session, blame_of, datasets, folder_of, given_note, linalg_op, version_guard
 from ._arrays import as_numpy, reason_hidden, tensors_in
 from ._batches import Batches
 from ._mode import Mode, uncompiled
 from ._notes import Notes
+from ._stack import node_now, printing, runs_code_of_the_program
 from ._training import Training
 
-_modes_off, _node_now, _engine, *_ = version_guard("torch", torch.__version__, "2.10", [
-    "torch.utils._python_dispatch:_disable_current_modes", "torch:_C._current_autograd_node", "torch.autograd.graph:_engine_run_backward",
+_modes_off, *_ = version_guard("torch", torch.__version__, "2.10", [
+    "torch.utils._python_dispatch:_disable_current_modes",
     "torch:ops.aten.add.Tensor._op", "torch:ops.aten.add.Tensor._schema", "torch:Tensor.__dlpack_c_exchange_api__"])
 _sequence = getattr(getattr(torch._C, "_autograd", None), "_get_sequence_nr", None)
 _core.pass_over(folder_of("torch"))
 _core.Inside.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)  # __code__, __name__, … of the function it stands for
 
 _PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
-_FOLDERS = folder_of("torch"), folder_of("wellposed")
 _NO_VALUES = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "empty_permuted", "set_"}
 _TAKES_ROWS = {"index", "index_select", "stack"}
 _JUDGES_SCALED = "_amp_foreach_non_finite_check_and_unscale_"
@@ -60,6 +59,7 @@ class Watch(Session):
             self._end()
             raise
         self._mode.__enter__()
+        self._comes()
         return self
 
     def _watch_all(self):
@@ -98,6 +98,7 @@ class Watch(Session):
                 members["forward"] = inside
 
     def __exit__(self, kind, error, trace):
+        self._goes()
         self._mode.__exit__(kind, error, trace)
         self._undo()
         try:
@@ -174,9 +175,9 @@ class Watch(Session):
         name = _short(function)
         call = getattr(function, "_op", function)
         if name == _JUDGES_SCALED:
-            def before(gradients, found, inverse):
-                self.guarded(self._training.judge_scaled, gradients, inverse)
-                return call(gradients, found, inverse)
+            def before(gradients, found_inf, inv_scale):
+                self.guarded(self._training.judge_scaled, gradients, inv_scale)
+                return call(gradients, found_inf, inv_scale)
             return name, _PLAIN, before
         if name in _NO_VALUES or name.startswith("_record_function"):
             return name, _UNSEEN, call
@@ -232,7 +233,7 @@ class Watch(Session):
         if not isinstance(out, torch.Tensor) or out.device.type != "cpu" or not out.is_floating_point():
             return False
         kept = self._masks.get((function, *_core.user_line()))
-        if kept is None or kept[0] < 3 or _node_now() is not None or out.amin().isnan():
+        if kept is None or kept[0] < 3 or node_now() is not None or out.amin().isnan():
             return False
         self.notes.set(out, kept[1])
         return True
@@ -244,21 +245,43 @@ class Watch(Session):
         if note is None or self.level == "off":
             return
         if _short(function) == "_local_scalar_dense":
-            if note.made and not _printing():
+            if note.made and not printing():
                 self.escaped(note, "item")
-        elif self.level == "raise" and note.made and note.before is None:
-            self.escaped(note, _short(function))
-        elif self.level == "warn" and note.made and note.before is None:
-            self.escaped(note, _short(function), "warn")
+        else:
+            self._made(note, _short(function))
+
+    def _made(self, note, name):
+        if self.level in ("raise", "warn") and note.made and note.before is None:
+            self.escaped(note, name)
+
+    def saw(self, name, inputs, outs):
+        """What wellposed.torch.linalg has computed."""
+        if not any(map(self.is_bad, outs)):
+            return
+        with _modes_off():
+            note = self.guarded(self._judge_linalg, name, inputs, outs)
+        if note is not None and self.level != "off":
+            self._made(note, linalg_op(name))
+
+    def _judge_linalg(self, name, inputs, outs):
+        where = self._where("")[1]
+        operands = [(Operand(f"x{k + 1}", self._array(x), self.notes.of(x)), x) for k, x in enumerate(inputs)]
+        return self._judged(name, linalg_op(name), kind_of("linalg"), where, operands, outs)
+
+    def operand_refused(self, name, inputs):
+        """A function of wellposed.torch.linalg does not take what is not finite: where that came from."""
+        for x in inputs:
+            if self.is_bad(x) and self.level not in ("off", "warn"):
+                self.escaped(self.note_of(x, f"an argument of {name}"), linalg_op(name))
 
     def _where(self, name):
         """(name, line, scope and step) of an op: of a derivative those of the op it belongs to."""
         file, line = _core.user_line()
         where = {"file": file, "line": line, "scope": wp.current_scope(), "step": _core.current_step()}
-        node = _node_now()
+        node = node_now()
         if node is None:
             return name, where
-        function, programs = getattr(node, "_forward_cls", None), _runs_code_of_the_program()
+        function, programs = getattr(node, "_forward_cls", None), runs_code_of_the_program()
         if programs and (function is None or function.__module__.startswith("torch.")):  # a hook, or a forward pass that is computed again
             return f"{name} in the backward pass", where
         forward = node.name().removesuffix("0").removesuffix("Backward")
@@ -292,7 +315,11 @@ class Watch(Session):
     def _judge(self, function, args, kwargs, out):
         name = _short(function)
         label, where = self._where(name)
-        operands = self._operands(function, args, kwargs)
+        outs = list(tensors_in(out)) if not isinstance(out, (float, complex)) else [out]
+        return self._judged(function, label, kind_of(name), where, self._operands(function, args, kwargs), outs)
+
+    def _judged(self, key, label, kind, where, operands, outs):
+        """The note of the newest of the results (tensors or numbers) that are not finite."""
         for o, _ in operands:  # a note belongs to memory that is not finite now
             if o.note is not None and o.value is not None and not o.bad:
                 o.note = None
@@ -301,19 +328,18 @@ class Watch(Session):
             tensor = next((t for o, t in operands if o is operand), None)
             return self.entrance(tensor, element)
         newest = None
-        outs = [x for x in tensors_in(out)] if not isinstance(out, (float, complex)) else [None]
         for x in outs:
-            array = np.asarray(out) if x is None else self._array(x)
+            array = self._array(x) if isinstance(x, torch.Tensor) else np.asarray(x)
             if array is None or array.dtype.kind not in "fc" or np.isfinite(array).all():
                 continue
-            note = judge(label, kind_of(name), [o for o, _ in operands], array, where, entrance)
-            if note.made and note.before is None and _node_now() is None:
+            note = judge(label, kind, [o for o, _ in operands], array, where, entrance)
+            if note.made and note.before is None and node_now() is None:
                 note.origin["rows"] = self._rests_on(note, array, operands)
-            if x is not None and (note.made or x.device.type != "cpu" or self.located(x.data_ptr()) is None):
+            if isinstance(x, torch.Tensor) and (note.made or x.device.type != "cpu" or self.located(x.data_ptr()) is None):
                 self.notes.set(x, note)  # bad rows of a batch are told where they are read
             newest = note
         if newest is not None and newest.origin["source"] == "given" and newest.origin["value"] != "nan" and "derivative" not in label:
-            key = function, where["file"], where["line"]
+            key = key, where["file"], where["line"]
             self._masks[key] = self._masks.get(key, (0,))[0] + 1, newest
         return newest
 
@@ -358,26 +384,6 @@ def _paired(specs, args, kwargs):
             yield spec, args[i]
         elif spec.name in kwargs:
             yield spec, kwargs[spec.name]
-
-
-def _runs_code_of_the_program():
-    """Whether the newest thing that the backward pass has called is written in Python outside of PyTorch: a Function, a hook, a module that runs again."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code is not _engine.__code__:
-        if not frame.f_code.co_filename.startswith(_FOLDERS):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _printing():
-    """Whether the program prints a tensor: formatting is no use of a value."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename.endswith("_tensor_str.py"):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def watch(model=None, *, data=None, level="escape", record=None, optimizer=None, trends=False, guard=False, device="name"):

@@ -11,8 +11,9 @@ import torch
 import wellposed as wp
 
 from .._adapters.functions import NOT_DIFFERENTIABLE, VECTOR_LAST, Framework, asks_for_copies, fill, linalg_function, named, through
-from .._adapters.session import version_guard
+from .._adapters.session import told, version_guard
 from ._arrays import reason_hidden, to_torch, to_wp
+from ._watch import Watch
 
 
 _functorch, _transforms, _forward_mode, *_ = version_guard("torch", torch.__version__, "2.10", [
@@ -40,8 +41,8 @@ class _Apply(torch.autograd.Function):
     def forward(fn, kept, *xs):
         if not kept["record"]:
             return tuple(_plainly(fn, xs))
-        values, kept["pullback"] = fn.with_pullback([to_wp(x) for x in xs])
-        return tuple(to_torch(y) for y in values)
+        values, kept["pullback"] = _told(fn.name, xs, fn.with_pullback)
+        return tuple(values)
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -66,7 +67,7 @@ class _Apply(torch.autograd.Function):
         if torch.is_grad_enabled() or "pullback" not in ctx.kept or any(map(_wrapped, whole)) or any(y._version != v for y, v in ctx.kept["results"]):
             found = _run(ctx.fn.vjp(ctx.n), [*xs, *whole])
         else:
-            found = [None if g is None else to_torch(g) for g in ctx.kept["pullback"]([to_wp(g) for g in whole])]
+            found, _ = _told(f"vjp of {ctx.fn.name}", whole, lambda gs: (ctx.kept["pullback"](gs), None), [y for y, _ in ctx.kept["results"]])
         return (None, None, *found)
 
     @staticmethod
@@ -107,8 +108,11 @@ def _in_front(size, dims, xs):
     return [x.unsqueeze(0).expand(size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, dims)]
 
 
+_told = told(Watch, to_wp, to_torch)
+
+
 def _plainly(fn, xs):
-    return [to_torch(y) for y in fn([to_wp(x) for x in xs])]
+    return _told(fn.name, xs, lambda xs: (fn(xs), None))[0]
 
 
 def _transformed():

@@ -50,7 +50,7 @@ def test_what_the_forward_pass_makes_is_no_derivative():
 
 def test_linear_algebra_is_named_by_its_function():
     report = report_of(lambda: watch(lambda a: linalg.inv(a, if_ill="nan") * 2)(jnp.ones((2, 2))))
-    assert "Source: inv[0, 0] made nan" in report and "wellposed" not in report.replace("WP", ""), report
+    assert "Source: linalg.inv[0, 0] made nan" in report, report
 
 
 def test_an_argument_of_linear_algebra_that_is_nan_is_refused_by_name():

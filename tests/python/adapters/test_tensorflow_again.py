@@ -225,5 +225,6 @@ def test_a_fit_that_an_exception_ended_leaves_nothing_for_the_next():
     seen = Callback()
     with pytest.raises(KeyboardInterrupt):
         model.fit(x, x[:, :1], verbose=0, callbacks=[seen, Stops()])
+    assert _core.current_step() == step
     model.fit(x, x[:, :1], verbose=0)
     assert getattr(model.train_function, "__self__", None) is not seen and _core.current_step() == step and notes_of(seen) == []

@@ -6,7 +6,7 @@ from torch.utils.checkpoint import checkpoint
 
 import wellposed as wp
 from points import line_of, report_of
-from wellposed.torch import watch
+from wellposed.torch import linalg, watch
 
 OPTIMIZERS = pytest.mark.parametrize("optimizer", [lambda p: torch.optim.SGD(p, 0.01), lambda p: torch.optim.Adam(p, 0.01, fused=True)], ids=["plain", "fused"])
 
@@ -161,3 +161,43 @@ def test_a_forward_pass_that_is_computed_again_is_blamed_as_what_it_is(reentrant
             y.sum().backward()
     report = report_of(run)
     assert "Source: log in the backward pass[0] made -inf of x[0] = 0" in report and f":{line_of(Again.forward)}, scope Again" in report, report
+
+
+# ---- linear algebra of wellposed
+class Inverse(nn.Module):
+    def forward(self, x):
+        return linalg.inv(x, if_ill="nan") * 2  # here
+
+
+class OfLogarithms(nn.Module):
+    def forward(self, x):
+        return linalg.inv(torch.log(x - 1))  # here
+
+
+@pytest.mark.filterwarnings("ignore::wellposed.FindingWarning")
+def test_linear_algebra_is_an_op_with_a_line_and_a_scope_that_makes_values_and_reads_them():
+    for model, source in ((Inverse(), "linalg.inv[0, 0] made nan"), (OfLogarithms(), "log[0, 0] made -inf of x[0, 0] = 0")):
+        def run(model=model):
+            with watch(model):
+                model(torch.ones(2, 2, requires_grad=True)).sum().backward()
+        report = report_of(run)
+        assert f"Source: {source}" in report and f":{line_of(type(model).forward)}, scope {type(model).__name__}, " in report, report
+
+
+@pytest.mark.filterwarnings("ignore::wellposed.FindingWarning")
+def test_a_result_of_linear_algebra_that_is_masked_is_told_where_its_derivative_needs_it():
+    def run():
+        with watch():
+            y = linalg.inv(torch.ones(2, 2, requires_grad=True), if_ill="nan")
+            torch.where(torch.isfinite(y), y, 0.0).sum().backward()
+    assert "Source: linalg.inv[0, 0] made nan" in report_of(run)
+    with watch() as w:
+        assert linalg.inv(torch.ones(2, 2), if_ill="nan").isnan().all()
+    assert not w.findings
+
+
+def test_linear_algebra_raises_at_once_where_that_is_asked_for():
+    with pytest.raises(wp.NonFiniteError, match=r"linalg.inv\[0, 0\] made nan"), watch(level="raise"):
+        linalg.inv(torch.ones(2, 2), if_ill="nan")
+    with pytest.raises(wp.NonFiniteError, match="inv: x"), watch(level="off"):
+        linalg.inv(torch.full((2, 2), float("nan")))
