@@ -236,6 +236,8 @@ TEST(Inv, OptionsChangeTheMatrixThatIsMeant) {
   const Tensor a = noise_matrix(25, 25);
   const Matrix da = Matrix::from(a, some_layout());
   EXPECT_LE(distance(inv(da, {.shift = 4}).gather(), linalg::inv(a, {.shift = 4})), 1e-13);
+  EXPECT_LE(distance(inv(da, {.ridge = 0.5, .shift = 4}).gather(), linalg::inv(a, {.ridge = 0.5, .shift = 4})),
+            1e-12);
   EXPECT_LE(distance(inv(da, {.shift = 9, .assume = "symmetric"}).gather(),
                      linalg::inv(a, {.shift = 9, .assume = "symmetric"})),
             1e-13);
