@@ -47,7 +47,8 @@ struct Linearized {
 Linearized linearize(const TensorFunction& f, const Tensor& x,
                      std::source_location where = std::source_location::current());
 
-// The gradient of a scalar f, its Hessian, and the product of the Hessian with v.
+// The gradient of a scalar f, its Hessian, and the product of the Hessian with v. Zero where f does not use x;
+// GradientError where only an index or an integer leads from x to f.
 Tensor gradient(const TensorFunction& f, const Tensor& x,
                 std::source_location where = std::source_location::current());
 Tensor jacobian(const TensorFunction& f, const Tensor& x,
@@ -73,7 +74,8 @@ Tensor checkpoint(const TensorFunction& f, const Tensor& x,
                   std::source_location where = std::source_location::current());
 
 // f(x) with a derivative of the caller's: f gives the values and a map from their cotangents to those of x
-// (undefined: zero). f must not use another watched tensor (ArgumentError).
+// (undefined: zero). f must not use another watched tensor (ArgumentError). Where the map is differentiated, f runs
+// once more, so that what the map captured of f's work varies too; it must then give the same (else GradientError).
 std::vector<Tensor> custom_gradient(const std::function<VjpResults(const std::vector<Tensor>&)>& f,
                                     const std::vector<Tensor>& x,
                                     std::source_location where = std::source_location::current());

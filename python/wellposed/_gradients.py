@@ -235,7 +235,8 @@ def checkpoint(f, *x):
 
 def custom_gradient(f):
     """A decorator: f(*x) returns the values and a function from their cotangents to those of x, in the structure of x (None: there is
-    none). A tape that this function refers to lives until its gradient is taken (persistent: until reset())."""
+    none). A tape that this function refers to lives until its gradient is taken (persistent: until reset()). Where that function is
+    differentiated f runs once more, so that what it captured of f's work varies too. What is computed with NumPy there has no derivative."""
     _need_function("custom_gradient", "f", f)
     def call(*x):
         kept = []
@@ -261,7 +262,8 @@ def custom_op(name, forward, *, vjp=None, jvp=None, no_derivative="", elementwis
     """An op of one's own, with checks, notes about Inf and NaN, and derivatives.
 
     forward(*x) gives a tensor or a tuple; vjp(inputs, outputs, cotangents) gives the cotangents of the inputs, jvp(inputs, outputs,
-    tangents) the tangents of the outputs, both as lists with one for each (None: there is none).
+    tangents) the tangents of the outputs, both as lists with one for each (None: there is none). Where these rules compute with NumPy,
+    second derivatives are refused.
     """
     def listed(rule):
         def run(*given):
@@ -290,6 +292,7 @@ def implicit_root(F, solve, parameters):
 
 
 def gradcheck(f, x, order=1, *, rtol=1e-6, atol=1e-9):
-    """Compares the derivatives of f at x with differences of f. A report that is true when nothing is wrong."""
+    """Compares the derivatives of f at x with differences of f. A report that is true when nothing is wrong; `kinks` counts entries where no
+    derivative exists, `findings` has what the way back said."""
     x = _argument(x)
     return _core.gradcheck(_Function(f, x), _flat(x), order, rtol, atol)
