@@ -251,13 +251,13 @@ Near rounded(const Backward& b, const Tensor& w0, const Tensor& v0, const Tensor
           add(b.in[0], e)};
 }
 
-// Pairs of values that are not tied.
+// Pairs of values that are neither tied nor the same number: how vectors of that turn with rounding is not known.
 Tensor pairs_apart(const Tensor& v, const EigenClusters& c) {
   const auto n = static_cast<std::size_t>(v.shape().back());
   std::vector<double> apart(static_cast<std::size_t>(v.size()), 1);
   for (std::size_t i = 0; i < apart.size(); ++i) {
     const std::size_t p = i / n, q = i / (n * n) * n + i % n;
-    if (p == q || (c.group[p] >= 0 && c.group[p] == c.group[q])) apart[i] = 0;
+    if (c.z[p] == c.z[q] || (c.group[p] >= 0 && c.group[p] == c.group[q])) apart[i] = 0;
   }
   return astype(Tensor::from(apart, v.shape()), DType::boolean);
 }

@@ -170,4 +170,20 @@ TEST(EigGradient, OfAChoiceBetweenTiedValuesIsAKink) {
             1e-14);
   EXPECT_TRUE(tape.findings().empty());
 }
+// Eigenvalues that come out as one number, with vectors that are nearly dependent.
+TEST(EigGradient, OfValuesThatAreEqualButNotKnownToBeTiedIsRightOrTold) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Draw d(seed);
+    const Tensor X = d.with_values(4, 4, {3, 2, 1.5, 1}),
+                 A = matmul(X * Tensor{3.0, 3.0, 1e-5, 1e-5}, linalg::inv(X));
+    const Tensor K = d.normal({4, 4}), B = adjoint(A);
+    GradientTape tape;
+    tape.watch(A);
+    const auto e = linalg::eig(A);
+    const Tensor l = e.eigenvalues;
+    const Tensor y = matmul(e.eigenvectors * row(l * l * l), linalg::inv(e.eigenvectors));
+    const double off = relative(tape.gradient(sum(K * real(y)), A), times(K, B, B) + times(B, K, B) + times(B, B, K));
+    EXPECT_LT(off, tape.findings().empty() ? 5e-7 : 1e-3) << seed;
+  }
+}
 }  // namespace

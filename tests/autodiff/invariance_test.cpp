@@ -14,7 +14,7 @@ struct Route {
   bool square;                       // of square matrices, which turn by A ↦ P A Pᴴ; else by A ↦ P A Qᴴ
   bool hermitian;                    // reads one triangle: gradients are compared by their Hermitian parts
   bool divides;                      // second derivatives divide by pivots, and say where that takes their digits
-  std::size_t spectra;               // how many of `ties` (eig refuses one matrix in sixteen of the last)
+  std::size_t spectra;               // how many of `ties`: vectors of the last may be nearly dependent by eig
   Tensor (*power)(const Tensor& A);  // A Aᴴ A, or of square matrices A³
 };
 const Route routes[] = {
