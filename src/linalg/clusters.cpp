@@ -11,6 +11,25 @@
 namespace wp::linalg {
 namespace {
 
+// The product of two reflections by random vectors, which mixes all of low … high.
+template <class At, class Draw>
+void reflect(std::size_t low, std::size_t high, const At& at, const Draw& number) {
+  for (std::size_t i = low; i < high; ++i) at(i, i) = 1;
+  std::vector<complex128> v(high);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    double length = 0;
+    for (std::size_t i = low; i < high; ++i) {
+      v[i] = number();
+      length += std::norm(v[i]);
+    }
+    for (std::size_t i = low; i < high; ++i) {
+      complex128 dot = 0;
+      for (std::size_t j = low; j < high; ++j) dot += at(i, j) * v[j];
+      for (std::size_t j = low; j < high; ++j) at(i, j) -= 2 / length * dot * std::conj(v[j]);
+    }
+  }
+}
+
 // Positions inside a cluster: 1, 2, … at zero, else around 0.
 void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t last, bool zero, double size) {
   const auto count = static_cast<double>(last - first);
@@ -133,30 +152,18 @@ Tensor rotation(const Clusters& c, const Dims& shape_of_s, DType dtype, int flip
   const auto number = [&] { return complex128(normal(draw), is_complex(dtype) ? normal(draw) : 0); };
   for (std::size_t first = 0; first < c.s.size(); first += k) {
     const auto at = [&](std::size_t i, std::size_t j) -> complex128& { return r[(first + i) * k + j]; };
-    for (std::size_t j = 0; j < k; ++j) {
-      const int group = c.group[first + j];
-      if (group < 0) {
-        const bool flipped = flips == 1 || (flips > 1 && (j >> (flips - 2)) % 2);
-        const complex128 z = flips && is_complex(dtype) ? number() : flipped ? -1 : 1;
-        at(j, j) = z / std::abs(z);
-        continue;
-      }
-      // Gram–Schmidt, twice, of random columns inside the group, whose values stand side by side.
-      std::size_t low = j, high = j + 1;
-      while (low > 0 && c.group[first + low - 1] == group) --low;
-      while (high < k && c.group[first + high] == group) ++high;
-      for (std::size_t i = low; i < high; ++i) at(i, j) = number();
-      // A single real vector can only change its sign: half of the draws do.
-      if (high == low + 1 && !is_complex(dtype)) at(j, j) = seed % 4 == 0 ? -1 : 1;
-      for (int repeat = 0; repeat < 2; ++repeat) {
-        for (std::size_t p = low; p < j; ++p) {
-          complex128 dot = 0;
-          for (std::size_t i = low; i < high; ++i) dot += std::conj(at(i, p)) * at(i, j);
-          for (std::size_t i = low; i < high; ++i) at(i, j) -= dot * at(i, p);
-        }
-        double norm = 0;
-        for (std::size_t i = low; i < high; ++i) norm += std::norm(at(i, j));
-        for (std::size_t i = low; i < high; ++i) at(i, j) /= std::sqrt(norm);
+    for (std::size_t low = 0, high; low < k; low = high) {  // the values of a group stand side by side
+      const int group = c.group[first + low];
+      high = low + 1;
+      while (group >= 0 && high < k && c.group[first + high] == group) ++high;
+      if (high > low + 1) {
+        reflect(low, high, at, number);
+      } else if (is_complex(dtype) && (group >= 0 || flips)) {
+        const complex128 z = number();
+        at(low, low) = z / std::abs(z);
+      } else {  // a single real vector can only change its sign: half of the draws do
+        const bool flipped = group >= 0 ? seed % 4 == 0 : flips == 1 || (flips > 1 && (low >> (flips - 2)) % 2);
+        at(low, low) = flipped ? -1 : 1;
       }
     }
   }

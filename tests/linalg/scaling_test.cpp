@@ -59,6 +59,21 @@ std::vector<double> tridiagonal(std::int64_t n, double diagonal) {
 
 // The right-hand side is a column of the matrix: the solution is a unit vector, of which all that is not 0 is exact
 // at once, and what should be 0 is rounding in units that may make it huge.
+// 1 and 10^300 of its neighbour: one power of two for all would make the small ones denormal.
+TEST(Solve, WithElementsAsFarApartAsTheRangeOfF64IsRight) {
+  for (const std::int64_t n : {2, 3, 4, 5, 6})
+    for (const double least : {1e-150, 1e-160, 1e-165, 1e-168, 1e-171, 1e-172, 1e-173, 1e-174}) {
+      std::vector<double> values(static_cast<std::size_t>(n), 1e150);
+      values.back() = least;
+      const Tensor one = eye(n) * Tensor::from(values, {n}), all = stack({one, eye(n), one});
+      const Tensor exact = 1 / Tensor::from(values, {n}), b = ones({n});
+      const auto right = [&](const Tensor& x) { return max(abs(x / exact - 1)).item<double>() < 4e-16; };
+      EXPECT_TRUE(right(linalg::solve(one, b))) << n << " " << least;
+      EXPECT_TRUE(right(linalg::solve(all, ones({3, n, 1}))[0][{ellipsis, 0}])) << n << " " << least;
+      EXPECT_TRUE(right(linalg::diagonal(linalg::inv(all)[2]))) << n << " " << least;
+      EXPECT_TRUE(right(linalg::solve_triangular(one, b))) << n << " " << least;
+    }
+}
 TEST(Solve, ForAColumnOfTheMatrixIsAUnitVectorOrTold) {
   std::mt19937 g(5);
   std::uniform_real_distribution<double> width(0.1, 0.7);

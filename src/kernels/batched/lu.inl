@@ -3,13 +3,16 @@
 
 #include "kernels/batched/columns.inl"
 
-// Whether some lanes are not; those have been multiplied by powers of two, with their norms. `down`: by which, 1 in
-// the others, whose bits must not depend on their neighbours.
+// Whether some lanes are not; those have been multiplied by powers of two, with their norms, but for those that would
+// lose digits of their small elements by it. `down`: by which, 1 in the others, whose bits must not depend on their
+// neighbours.
 WP_PACK bool brought_near(int count, V& norm, V* a, V& down) {
   const M far = ~moderate(norm);
   if (!any(far)) return false;
-  const M possible = far & (norm >= kFarBelow) & (norm <= kFarAbove);
+  M possible = far & (norm >= kFarBelow) & (norm <= kFarAbove);
   down = possible ? power_of(possible ? norm : V{} + 1.0).down : V{} + 1.0;
+  for (int e = 0; e < count; ++e) possible &= a[e] * down / down == a[e];
+  down = possible ? down : V{} + 1.0;
   for (int e = 0; e < count; ++e) a[e] *= down;
   norm *= down;
   return true;
