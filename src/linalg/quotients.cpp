@@ -93,9 +93,8 @@ Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& 
     Tensors other(vectors.size());
     for (std::size_t i = 0; i < vectors.size(); ++i)
       if (vectors[i].defined())
-        other[i] = multiply(
-            vectors[i],
-            add(multiply(real(noise_like(vectors[i], seed)), 2 * eps_of(b, vectors[i].dtype())), 1));
+        other[i] = multiply(vectors[i],
+                            add(multiply(real(noise_like(vectors[i], seed)), 2 * eps_of(b, vectors[i].dtype())), 1));
     const Tensors again = b.taylor({other, {}}, {}, 0)[0];
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       if (!vectors[i].defined() || !cotangents[i].defined()) continue;

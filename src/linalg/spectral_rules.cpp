@@ -278,9 +278,10 @@ Tensors vjp_svdvals(const Backward& b) {
 Tensors vjp_eigvalsh(const Backward& b) {
   if (b.g().size() == 0) return {zeros_for(b.facts[0])};
   const Attr& uplo = b.attr(0);
-  const EighResult f = eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt,
-                                      .if_ill = b.attr(1).text()});
-  const Clusters c = clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b), eps_of(b, f.eigenvalues.dtype()));
+  const EighResult f =
+      eigh(b.in[0], {.uplo = uplo ? std::optional(uplo.text()) : std::nullopt, .if_ill = b.attr(1).text()});
+  const Clusters c =
+      clusters_of(f.eigenvalues, b.residuals[0], false, terms_for(b), eps_of(b, f.eigenvalues.dtype()));
   const auto at = [&](const Tensor& values) { return b.taylor({{values}, {}}, {}, 0)[0][0]; };
   const Tensor g = cotangent_at(b, c, f.eigenvalues, at);
   return {hermitian_cotangent(gradient_of_eigenvalues(b, f.eigenvalues, f.eigenvectors, g, c, at), uplo)};
