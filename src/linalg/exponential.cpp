@@ -301,11 +301,12 @@ Exponential<T> exponential(const Dense<T>& a) {
   };
   // What is squared often is mostly beyond the range, and following its errors takes most of the time.
   constexpr int kOften = 8;
-  constexpr double kKnown = 1e-3, kNoDigit = 1;
+  constexpr double kKnown = 1e-3;
+  const double no_digit = triangular ? HUGE_VAL : 1;  // exact diagonals bring digits back
   if (chosen.halvings >= kOften)
     if (Exponential<T> e = squared(x, chosen.halvings, square, BoundedByNorms<T>(a.n), kKnown); e.beyond) return e;
   const Drawn<T> draws(x, a, chosen.halvings);
-  Exponential<T> e = squared(std::move(x), chosen.halvings, square, draws, kNoDigit);
+  Exponential<T> e = squared(std::move(x), chosen.halvings, square, draws, no_digit);
   if (e.beyond) return e;
   if (a.hermitian())
     for (std::int64_t i = 0; i < a.n; ++i)
