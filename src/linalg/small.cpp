@@ -10,6 +10,7 @@
 #include "linalg/system.hpp"
 #include "ops/lines.hpp"
 #include "ops/products.hpp"
+#include "wellposed/threads.hpp"
 
 namespace wp::linalg {
 
@@ -110,11 +111,15 @@ void put_members(const From* from, const std::vector<std::int64_t>& which, std::
 
 }  // namespace
 
-void redo(const std::vector<std::int64_t>& doubtful, const Tensors& outputs, Verdicts& all, const Careful& careful) {
-  constexpr std::ptrdiff_t kTogether = 1024;
+void redo(const std::vector<std::int64_t>& doubtful, std::int64_t given, const Tensors& outputs, Verdicts& all,
+          const Careful& careful) {
+  constexpr std::int64_t kMost = 1024;
   const auto members = static_cast<std::int64_t>(all.size());
+  std::int64_t numbers = given;
+  for (const Tensor& to : outputs) numbers += to.defined() ? to.size() / members : 0;
+  const std::int64_t together = std::min(kMost, threads() * at_once(numbers));
   for (auto first = doubtful.begin(); first != doubtful.end();) {
-    const auto last = first + std::min(kTogether, doubtful.end() - first);
+    const auto last = first + std::min<std::ptrdiff_t>(together, doubtful.end() - first);
     const std::vector<std::int64_t> which(first, last);
     first = last;
     const auto count = static_cast<std::int64_t>(which.size());

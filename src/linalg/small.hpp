@@ -44,6 +44,13 @@ T* data_of(const Tensor& t) {
   return t.defined() ? reinterpret_cast<T*>(t.node()->data) : nullptr;
 }
 
+// Of how many members copies are made at once, `numbers` of each: about 128 KiB of doubles, and as many as fill
+// lanes.
+inline std::int64_t at_once(std::int64_t numbers) {
+  constexpr std::int64_t kNumbers = 1 << 14, kLanes = 8;
+  return std::max(kLanes, kNumbers / numbers / kLanes * kLanes);
+}
+
 // The members of a over a batch that it broadcasts to.
 template <class T>
 class LaneStack {
@@ -53,8 +60,7 @@ class LaneStack {
   template <class F>
   void over(Range range, F&& f) const {
     if (source_.step >= 0) return f(source_, range);
-    constexpr std::int64_t kNumbers = 1 << 14;
-    const std::int64_t each = rows_ * columns_, some = std::max<std::int64_t>(8, kNumbers / each / 8 * 8);
+    const std::int64_t each = rows_ * columns_, some = at_once(each);
     kernels::Buffer<T> copies(some * each);
     for (Range part{range.begin, range.begin}; part.begin < range.end; part.begin = part.end) {
       part.end = std::min(range.end, part.begin + some);
@@ -107,12 +113,13 @@ void doubt_denormal(const T* values, std::int64_t each, Range range, Marks marks
 // Some members of a over a batch, one after the other, in `dtype`.
 Tensor members_of(const Tensor& a, const Dims& batch, const std::vector<std::int64_t>& which, DType dtype);
 
-// The members in doubt the careful way, as stacks of about a thousand: careful(which, answers, verdicts) gives one
+// The members in doubt the careful way, as stacks of up to a thousand: careful(which, answers, verdicts) gives one
 // after the other what goes to their places in `outputs` and `all`. Answers are in f64 (in i64 those of an i64
-// output); undefined outputs are not asked for.
+// output); undefined outputs are not asked for. `given`: numbers of a member's arguments, which are copied too.
 using Careful =
     std::function<void(const std::vector<std::int64_t>& which, const Tensors& answers, Verdicts& verdicts)>;
-void redo(const std::vector<std::int64_t>& doubtful, const Tensors& outputs, Verdicts& all, const Careful& careful);
+void redo(const std::vector<std::int64_t>& doubtful, std::int64_t given, const Tensors& outputs, Verdicts& all,
+          const Careful& careful);
 
 // What goes through lanes: a stack, with right-hand sides if there are any, and what becomes of it.
 struct LaneJob {
@@ -150,7 +157,8 @@ std::vector<std::int64_t> through_lanes(const LaneJob& job, Verdicts& verdicts, 
         job.to_tell);
   });
   verdicts.share(static_cast<std::size_t>(members), job.common, job.detail);
-  redo(doubtful, job.outputs, verdicts, careful);
+  const auto numbers = [](const Tensor& t) { return t.shape()[t.shape().size() - 2] * t.shape().back(); };
+  redo(doubtful, numbers(job.a) + (job.b.defined() ? numbers(job.b) : 0), job.outputs, verdicts, careful);
   return doubtful;
 }
 // x = kernel(from, columns, range, x, marks) for right-hand sides of any number of `columns`, which kernels take up
@@ -160,12 +168,13 @@ void by_strips(std::int64_t rows, std::int64_t columns, const Sources<T>& from, 
                Kernel&& kernel) {
   using kernels::batched::kLargest;
   if (columns <= kLargest) return kernel(from, columns, range, x, marks);
-  constexpr std::int64_t kMembers = 64;
-  std::vector<T> strip(static_cast<std::size_t>(kMembers * rows * kLargest));
-  std::uint8_t redo[kMembers];
-  double numbers[kMembers];
-  for (std::int64_t first = range.begin; first < range.end; first += kMembers) {
-    const std::int64_t count = std::min(kMembers, range.end - first);
+  constexpr std::int64_t kMost = 64;
+  const std::int64_t members = std::min(kMost, at_once(rows * kLargest));
+  std::vector<T> strip(static_cast<std::size_t>(members * rows * kLargest));
+  std::uint8_t redo[kMost];
+  double numbers[kMost];
+  for (std::int64_t first = range.begin; first < range.end; first += members) {
+    const std::int64_t count = std::min(members, range.end - first);
     std::fill_n(marks.redo + first, count, std::uint8_t{0});
     double* const number = marks.rcond ? marks.rcond + first : nullptr;
     for (std::int64_t c = 0; c < columns; c += kLargest) {
@@ -192,14 +201,15 @@ void by_strips(std::int64_t rows, std::int64_t columns, const Sources<T>& from, 
 template <class T, class Kernel>
 void once_more(std::int64_t m, std::int64_t n, std::int64_t columns, const Sources<T>& from, Range range,
                std::int64_t each, T* x, Marks marks, Kernel&& kernel) {
-  constexpr std::int64_t kMembers = 64;
-  kernels::Buffer<T> a(kMembers * m * n), b(std::max<std::int64_t>(kMembers * m * columns, 1)), to(kMembers * each);
-  std::int64_t which[kMembers];
-  std::uint8_t redo[kMembers];
-  double numbers[kMembers];
+  constexpr std::int64_t kMost = 64;
+  const std::int64_t members = std::min(kMost, at_once(m * (n + columns) + each));
+  kernels::Buffer<T> a(members * m * n), b(std::max<std::int64_t>(members * m * columns, 1)), to(members * each);
+  std::int64_t which[kMost];
+  std::uint8_t redo[kMost];
+  double numbers[kMost];
   for (std::int64_t next = range.begin; next < range.end;) {
     std::int64_t count = 0;
-    for (; next < range.end && count < kMembers; ++next) {
+    for (; next < range.end && count < members; ++next) {
       if (marks.redo[next] != 1) continue;
       const auto copy = [&](const kernels::batched::Source<T>& s, std::int64_t width, T* into) {
         const T* const member = s.data + (next - s.first) * s.step;

@@ -1,5 +1,6 @@
 // Small matrices in mixed units stay in lanes, and stacks of them take little memory beside their answers.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -92,40 +93,92 @@ TEST(SmallStacks, OfGradedPositiveDefiniteMatricesHaveTheirEigenvaluesInLanes) {
   }
 }
 
+#ifdef __SANITIZE_THREAD__
+constexpr double kShadows = 5;  // four bytes of ThreadSanitizer's beside each
+#else
+constexpr double kShadows = 1;
+#endif
+constexpr double kMiB = 1 << 20;
+
+double status(const char* what) {  // of the process, in bytes
+  std::ifstream in("/proc/self/status");
+  for (std::string word; in >> word;)
+    if (std::int64_t kilobytes; word == what && in >> kilobytes) return 1024.0 * static_cast<double>(kilobytes);
+  return 0;
+}
+bool peaks_are_told() {
+  return status("VmHWM:") > 0 && std::ofstream("/proc/self/clear_refs").is_open();
+}
+// By how many bytes the process grows at most while f runs.
+template <class F>
+double grown(F&& f) {
+  malloc_trim(0);                               // what earlier calls left would be used again
+  std::ofstream("/proc/self/clear_refs") << 5;  // the peak is what is used now
+  const double before = status("VmRSS:");
+  f();
+  return (status("VmHWM:") - before) / kShadows;
+}
+struct OneThread {
+  int before = threads();
+  OneThread() { set_threads(1); }
+  ~OneThread() { set_threads(before); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+};
+
 // Neither copies of all members that do not stand at equal distances, nor all members in doubt at once.
 TEST(SmallStacks, TakeLittleMemoryBesideTheirAnswers) {
-#ifdef __SANITIZE_THREAD__
-  constexpr double kShadows = 5;  // four bytes of ThreadSanitizer's beside each
-#else
-  constexpr double kShadows = 1;
-#endif
+  if (!peaks_are_told()) GTEST_SKIP() << "no peaks are told";
+  const OneThread alone;
   constexpr std::int64_t members = 100'000;
-  const auto status = [](const char* what) {  // of the process, in bytes
-    std::ifstream in("/proc/self/status");
-    for (std::string word; in >> word;)
-      if (std::int64_t kilobytes; word == what && in >> kilobytes) return 1024.0 * static_cast<double>(kilobytes);
-    return 0.0;
-  };
-  if (status("VmHWM:") == 0 || !std::ofstream("/proc/self/clear_refs").is_open()) GTEST_SKIP() << "no peaks are told";
-  const auto grown = [&](auto&& f) {
-    std::ofstream("/proc/self/clear_refs") << 5;  // the peak is what is used now
-    const double before = status("VmRSS:");
-    f();
-    return (status("VmHWM:") - before) / members / kShadows;
-  };
   std::mt19937_64 g(14);
   const Tensor plain = Tensor::from(draw(members * 4, 4, Want::any, g), {100, members / 100, 4, 4});
   const Tensor a = permute_dims(plain, {1, 0, 2, 3}), b = ones({4, 1});
   Tensor x = zeros(a.shape()), y = zeros({members / 100, 100, 4, 1});
   linalg::inv(a[{slice(0, 5)}]);
-  EXPECT_LE(grown([&] { linalg::inv(a, {.out = &x}); }), 64);  // a copy would take 128 bytes
-  EXPECT_LE(grown([&] { linalg::solve(a, b, {.out = &y}); }), 64);
+  const double number = 8 * members;  // rcond of each, which is kept; a copy of all members would take 12 MiB
+  EXPECT_LE(grown([&] { linalg::inv(a, {.out = &x}); }), kMiB + number);
+  EXPECT_LE(grown([&] { linalg::solve(a, b, {.out = &y}); }), kMiB + number);
   const Tensor singular =
       reshape(concat({plain[{ellipsis, slice(0, 3), slice()}], plain[{ellipsis, slice(0, 1), slice()}]}, {.axis = 2}),
               {members, 4, 4});
-  const double each = grown([&] { EXPECT_FALSE(linalg::diagnosed::inv(singular).diagnosis.ok()); });
+  const double each = grown([&] { EXPECT_FALSE(linalg::diagnosed::inv(singular).diagnosis.ok()); }) / members;
   RecordProperty("bytes_per_singular_member", std::to_string(each));
   EXPECT_LE(each, 350);  // the answer, and what is said of it
+}
+
+// A thread takes at most 1 MiB, whatever the size and however many members are in doubt; beside it stands what is
+// kept for the diagnosis: a number of each member, or a verdict.
+TEST(SmallStacks, TakeAtMostOneMebibytePerThread) {
+  if (!peaks_are_told()) GTEST_SKIP() << "no peaks are told";
+  const OneThread alone;
+  std::mt19937_64 g(15);
+  for (const std::int64_t n : {4, 32})
+    for (const bool doubtful : {false, true})
+      for (const DType dtype : {f64, f32}) {
+        const std::int64_t members = n == 4 ? 10'000 : 400;
+        std::vector<double> numbers = draw(members * n, n, Want::any, g);
+        for (std::int64_t i = 0; doubtful && i < members; ++i)  // the last row is the first
+          std::copy_n(numbers.begin() + i * n * n, n, numbers.begin() + (i + 1) * n * n - n);
+        const Tensor a = astype(Tensor::from(numbers, {members, n, n}), dtype),
+                     b = ones({members, n, 1}, {.dtype = dtype});
+        const double kept = static_cast<double>(members) * (doubtful ? 208 : 16);
+        Tensor square = zeros(a.shape(), {.dtype = dtype}), column = zeros(b.shape(), {.dtype = dtype}),
+               one = zeros({members}, {.dtype = dtype});
+        const auto check = [&](const char* what, auto&& f) {
+          const double bytes = grown(f) - kept;
+          EXPECT_LE(bytes, kMiB) << what << " of " << n << " rows in " << wp::name(dtype)
+                                 << (doubtful ? ", in doubt" : "");
+        };
+        namespace d = linalg::diagnosed;
+        d::inv(a[{slice(0, 5)}], {.if_ill = "ignore"});
+        check("inv", [&] { d::inv(a, {.if_ill = "ignore", .out = &square}); });
+        check("solve", [&] { d::solve(a, b, {.if_ill = "ignore", .out = &column}); });
+        check("lstsq", [&] { d::lstsq(a, b, {.if_ill = "ignore", .out = &column}); });
+        check("lstsq of many columns", [&] { d::lstsq(a, a, {.if_ill = "ignore", .out = &square}); });
+        check("pinv", [&] { d::pinv(a, {.if_ill = "ignore", .out = &square}); });
+        check("det", [&] { d::det(a, {.out = &one}); });
+      }
 }
 
 TEST(SmallStacks, OfMatricesInOtherUnitsAreNotRefused) {
