@@ -137,9 +137,12 @@ void expect_all_the_same(std::int64_t m, std::int64_t n, DType dtype, const std:
     for (const auto& [op, ask] : asked) {
       if (!only.empty() && !only.contains(name)) continue;
       const linalg::Diagnosis one = ask.one(a, b);
-      for (const Layout& layout : layouts(blocks))
-        expect_same(ask.many(a, b, layout), one, ask.estimated, std::max(m, n) > linalg::kExact,
+      for (const Layout& layout : layouts(blocks)) {
+        const linalg::Diagnosis many = ask.many(a, b, layout);
+        expect_same(many, one, ask.estimated, std::max(m, n) > linalg::kExact,
                     say(op, " of ", name, ", ", dtype, " [", m, ", ", n, "], ", facts(layout)));
+        expect_one_diagnosis_on_all_ranks(many);
+      }
     }
 }
 

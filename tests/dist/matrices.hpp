@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/team.hpp"
 #include "tensor/note.hpp"
 #include "wellposed/dist.hpp"
 #include "wellposed/wellposed.hpp"
@@ -73,6 +74,11 @@ inline Tensor spd_matrix(std::int64_t n, DType dtype, double shift = 1) {
 // What both diagnoses vouch for.
 inline double promised(const linalg::Diagnosis& a, const linalg::Diagnosis& b) {
   return std::pow(10, -std::floor(a[0].digits)) + std::pow(10, -std::floor(b[0].digits));
+}
+// To the last bit, also of what is worked out only when it is asked for. Collective.
+inline void expect_one_diagnosis_on_all_ranks(const linalg::Diagnosis& d) {
+  const std::string own = d.json();
+  for (const std::string& theirs : all_texts(own)) EXPECT_EQ(theirs, own) << "on rank " << rank();
 }
 
 // The code of what f raises; empty: nothing. Ranks that would go apart do not come back from the next collective.
