@@ -11,8 +11,13 @@ from wellposed import _core
 NOT_DIFFERENTIABLE = {"matrix_rank"}
 # Functions of matrices [..., m, n] whose batches are leading axes and whose results have shapes that the shapes of the arguments tell.
 OF_MATRICES = """inv solve lstsq pinv svd svdvals qr cholesky cho_solve eigh eigvalsh eig eigvals det slogdet logdet cond rcond matrix_rank matrix_norm
-expm logm sqrtm polar projector low_rank matrix_power solve_triangular ldl lu lu_solve schur nearest_spd covariance""".split()
-VECTOR_LAST = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve"}  # the last argument may be one vector
+expm logm sqrtm polar projector low_rank matrix_power solve_triangular ldl lu lu_solve schur nearest_spd nearest_correlation covariance
+eigh_generalized qr_pivoted randomized_svd solve_banded solve_sylvester""".split()
+VECTOR_LAST = {"solve", "lstsq", "cho_solve", "solve_triangular", "lu_solve", "solve_banded"}  # the last argument may be one vector
+# Of each argument, how many axes are those of a matrix or vector, where leading axes are batches and it is not 2 for every argument.
+_CORES = {"householder_product": (2, 1), "solve_toeplitz": (1, 2, 1), "lu_solve": (1, 2, 2, 2), "outer": (1, 1)}
+_OF_ANY = set(OF_MATRICES) | {"matmul", "kron", "multi_dot", "trace", "diagonal", "matrix_transpose"}
+OF_VALUES = ("null_space", "orth")  # the shapes of their results depend on values
 _names = itertools.count(1)
 
 
@@ -26,18 +31,37 @@ def to_numpy(y, bfloat16=np.float32):
     return np.asarray(wp.astype(y, wp.float32)).astype(bfloat16) if y.dtype == wp.bfloat16 else np.asarray(y)
 
 
+def arguments(name, args, kwargs):
+    """The positional arguments: multi_dot may have a list, and what is a tensor must not stand among the options."""
+    if name == "multi_dot" and len(args) == 1 and isinstance(args[0], (list, tuple)):
+        return list(args[0])
+    return [*args, kwargs.pop("r")] if name == "solve_toeplitz" and "r" in kwargs else list(args)
+
+
+def cores_of(name, options, count):
+    """Of each of so many arguments, how many axes are not its batch; (): the leading axes are no batch."""
+    if name == "chol_update":
+        return 2, 2 if options.get("columns") else 1
+    if name in ("vector_norm", "vecdot", "cross"):
+        return (1,) * count if options.get("axis", None if name == "vector_norm" else -1) == -1 else ()
+    if name in _CORES:
+        return _CORES[name][:count]
+    return (2,) * count if name in _OF_ANY and "axis" not in options else ()
+
+
 class Fn:
     """A function from a list of tensors to a list of tensors, written in ops of wellposed, so that it differentiates to any order.
 
-    guard(outputs, cotangents) raises where cotangents do not contain the answer. matrices: so many leading arguments are [..., m, n], and one more axis
-    before all of those, of every argument, is one more of every result; 0: that is not known."""
+    guard(outputs, cotangents) raises where cotangents do not contain the answer. cores: so many last axes of the leading arguments are those of a matrix or
+    vector, and one more axis before all of those, of every argument, is one more of every result; (): that is not known."""
 
-    def __init__(self, call, name, guard=None, matrices=0):
-        self.call, self.name, self.guard, self.matrices = call, name, guard, matrices
+    def __init__(self, call, name, guard=None, cores=()):
+        self.call, self.name, self.guard, self.cores = call, name, guard, cores
 
     def takes_batch(self, shapes):
         """Whether arguments of these shapes may be stacked, for one call instead of many."""
-        return 0 < self.matrices and min(map(len, shapes[:self.matrices])) > 1 and len({len(s) for s in shapes[:self.matrices]}) == 1
+        batches = [len(shape) - core for shape, core in zip(shapes, self.cores)]
+        return len(set(batches)) == 1 and batches[0] >= 0
 
     def __call__(self, xs):
         return self.call(xs)
@@ -59,14 +83,14 @@ class Fn:
             if self.guard is not None:
                 self.guard(values, [to_numpy(g) for g in a[n:]])
             return filled(pull(a[n:]), a[:n])
-        return Fn(call, f"vjp of {self.name}", matrices=self.matrices)
+        return Fn(call, f"vjp of {self.name}", cores=self.cores)
 
     def jvp(self, n):
         """(x₁ … x_n, tangents) ↦ tangents of the results."""
         def call(a):
             values, tangents = _core.jvp(self.call, a[:n], a[n:])
             return filled(tangents, values)
-        return Fn(call, f"jvp of {self.name}", matrices=self.matrices)
+        return Fn(call, f"jvp of {self.name}", cores=self.cores)
 
 
 def filled(found, like):
@@ -98,7 +122,7 @@ def linalg_function(name, diagnosed, slots, tensors_at, kwargs, box):
             result, box["diagnosis"] = result
         box["type"] = type(result) if isinstance(result, tuple) else None
         return flat(result)
-    return Fn(call, name, GUARDS.get(name), len(tensors_at) if name in OF_MATRICES and "axis" not in kwargs else 0)
+    return Fn(call, name, GUARDS.get(name), cores_of(name, kwargs, len(tensors_at)))
 
 
 # ---- inside of graphs and compiled programs -----------------------------------------------------------------------------------
@@ -120,21 +144,28 @@ def verdict_function(name, slots, tensors_at, kwargs):
         _, d = function(xs)
         status = wp.asarray([STATUS.index(s) for s in (d.status if d.batch else [d.status])], dtype="i32")
         return [wp.reshape(part, d.batch) for part in (status, d.rcond, d.digits)]
-    return Fn(call, f"diagnosed.{name}")
+    return Fn(call, f"diagnosed.{name}", cores=cores_of(name, kwargs, len(tensors_at)))
 
 
-def quiet_options(name, options):
-    """Options with which a function gives NaN for members that have no answer, as diagnosed functions do."""
-    known = getattr(getattr(wp.linalg, name), "__text_signature__", None) or ""
-    return {"if_ill": "nan", **options} if "if_ill" in known else dict(options)
+def quiet_options(name, options, policy="nan"):
+    """Options with which a function gives NaN (or another policy) for members that have no answer, as diagnosed functions do."""
+    known = getattr(getattr(wp.linalg, name), "__text_signature__", None) or "if_ill"
+    return {"if_ill": policy, **options} if "if_ill" in known else dict(options)
 
 
-def probe(shape, dtype):
-    """A small well-conditioned tensor of the form [..., m, n] or [n], to learn the form of results from; its batch has one member."""
-    m, n = shape[-2:] if len(shape) > 1 else (shape[-1], 1)
+def form_options(name, options):
+    """Options with which a function gives results of the same form, whatever the values are."""
+    return quiet_options(name, {k: v for k, v in options.items() if k != "if_ill"}, "ignore")
+
+
+def probe(shape, dtype, core=2):
+    """A small well-conditioned tensor of the form [..., m, n] or (core = 1) [..., n], integers being a permutation, to learn the form of results from; its
+    batch has one member."""
+    core = min(core, len(shape))
+    m, n = shape[-2:] if core == 2 else (shape[-1], 1)
     x = np.eye(m, n) * (2 + np.arange(n) / max(m, n, 1)) + 0.25 / max(m, n, 1)
-    x = x[:, 0] if len(shape) == 1 else np.broadcast_to(x, (1,) * (len(shape) - 2) + (m, n))
-    return of_numpy(x.astype(dtype))
+    x = x if core == 2 else x[:, 0] if np.dtype(dtype).kind not in "iu" else np.arange(m)
+    return of_numpy(np.broadcast_to(x, (1,) * (len(shape) - core) + x.shape).astype(dtype))
 
 
 # ---- what cotangents alone cannot tell ----------------------------------------------------------------------------------------
@@ -269,6 +300,13 @@ def fill(module, into, make):
             into[name] = make(name)
             names.append(name)
     return names
+
+
+def absent(module, name, instead=""):
+    """What a module says of a name that it does not have."""
+    if name in ("cg", "gmres", "lsmr", "factored"):  # they take functions and objects of wellposed, which no framework differentiates through
+        instead = f"; use wellposed.linalg.{name} on wellposed's tensors (wellposed.asarray(x)), or solve, lstsq"
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{instead}")
 
 
 def named(call, name, like):

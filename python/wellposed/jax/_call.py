@@ -10,7 +10,7 @@ import numpy as np
 import wellposed as wp
 from wellposed import _core
 
-from .._adapters.functions import linalg_function, of_numpy, probe, to_numpy, verdict_function
+from .._adapters.functions import cores_of, form_options, linalg_function, of_numpy, probe, to_numpy, verdict_function
 from .._adapters.session import version_guard
 from ._arrays import elsewhere
 
@@ -28,6 +28,10 @@ class Derivatives:
 
     def base(self):
         return dataclasses.replace(self, chain=self.chain[:-1])
+
+    def cores(self):
+        """Of each tensor of the call, how many axes are not its batch."""
+        return cores_of(self.name, dict(self.options), len(self.tensors_at))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,10 +118,9 @@ def _own_shapes(program, avals):
 
 @functools.lru_cache(4096)
 def _known_shapes(program, avals):
-    batch = jnp.broadcast_shapes(*(shape[:-2] for shape, _ in avals))
-    quiet = dataclasses.replace(program, options=tuple((k, v) for k, v in program.options if k != "if_ill") + ((("if_ill", "ignore"),)
-                                if "if_ill" in (getattr(getattr(wp.linalg, program.name), "__text_signature__", None) or "if_ill") and not program.verdict else ()))
-    outs = _function(quiet)([probe(shape, np.dtype(dtype)) for shape, dtype in avals])
+    batch = jnp.broadcast_shapes(*(shape[:-core] for (shape, _), core in zip(avals, program.cores())))
+    quiet = program if program.verdict else dataclasses.replace(program, options=tuple(form_options(program.name, dict(program.options)).items()))
+    outs = _function(quiet)([probe(shape, np.dtype(dtype), core) for (shape, dtype), core in zip(avals, program.cores())])
     return tuple((batch + tuple(y.shape[len(batch):]), str(y.dtype)) for y in outs)
 
 
@@ -217,16 +220,16 @@ def _transpose(cotangents, *args, program):
 
 def _batch(args, dims, *, program):
     size = next(x.shape[d] for x, d in zip(args, dims) if d is not None)
-    alike = isinstance(program, Program) and len({x.ndim - (d is not None) for x, d in zip(args[:len(program.tensors_at)], dims)}) == 1
+    deep = [x.ndim - core - (d is not None) for x, d, core in zip(args, dims, program.cores())] if isinstance(program, Program) else []
+    alike = len(set(deep)) == 1
     if isinstance(program, Following) or program.chain and not alike:  # one each
         each = [call_p.bind(*(x if d is None else jnp.take(x, i, axis=d) for x, d in zip(args, dims)), program=program) for i in range(size)]
         return [jnp.stack(y) for y in zip(*each)], [0] * len(each[0])
-    most = max(x.ndim - (d is not None) for x, d in zip(args, dims))
     moved = []
-    for x, d in zip(args, dims):
+    for k, (x, d) in enumerate(zip(args, dims)):
         x = jnp.broadcast_to(x, (size, *x.shape)) if d is None else jnp.moveaxis(x, d, 0)
         if not program.chain:  # batches are aligned at the right: the mapped axis must come before all of them
-            x = x.reshape(size, *(1,) * (most - (x.ndim - 1)), *x.shape[1:])
+            x = x.reshape(size, *(1,) * (max(deep) - deep[k]), *x.shape[1:])
         moved.append(x)
     outs = call_p.bind(*moved, program=program)
     return outs, [0] * len(outs)

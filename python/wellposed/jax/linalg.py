@@ -4,6 +4,7 @@ Under jit a policy that raises ends the compiled program with the report as its 
 (value, Verdict) with arrays of status (see STATUS), rcond and digits. through_svd and through_eigh take the function that follows.
 """
 import dataclasses
+import math
 import sys
 import types
 
@@ -13,8 +14,10 @@ import numpy as np
 
 import wellposed as wp
 
-from .._adapters.functions import OF_MATRICES, STATUS, VECTOR_LAST, Verdict, asks_for_copies, linalg_function, named, quiet_options
+from .._adapters.functions import OF_MATRICES, OF_VALUES, STATUS, VECTOR_LAST, Verdict, absent, arguments, asks_for_copies, linalg_function, named, quiet_options
+from . import _structure
 from ._call import Program, call_p, on_cpu
+from ._structure import *  # noqa: F403
 from ._through import eigh_apply, svd_apply, through_eigh, through_svd
 
 def _is_array(x):
@@ -26,24 +29,30 @@ def _plain(v):
 
 
 def _prepared(name, args, kwargs, device):
+    args = arguments(name, args, kwargs)
     at = tuple(i for i, a in enumerate(args) if _is_array(a))
     if not at:
         raise wp.DtypeError(f"{name}: needs arrays of JAX; got {', '.join(type(a).__name__ for a in args) or 'nothing'}.")
     xs = [jnp.asarray(args[i]) for i in at]
     floating = jnp.result_type(*(x if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32 for x in xs))
-    xs = [x.astype(floating) for x in xs]
-    if "axis" in kwargs:  # of matrix_norm: the last two axes, whatever comes before them
+    xs = [x if name == "lu_solve" and k == 0 else x.astype(floating) for k, x in enumerate(xs)]  # P is a permutation
+    if name == "matrix_norm" and "axis" in kwargs:  # the last two axes, whatever comes before them
         if kwargs.pop("keepdims", False):
             raise wp.ArgumentError(f"{name}: axis and keepdims are not taken together; use jnp.expand_dims.")
         xs[0] = jnp.moveaxis(xs[0], kwargs.pop("axis"), (-2, -1))
-    vector = name in VECTOR_LAST and xs[-1].ndim == 1
+    right = 1 if name == "solve_toeplitz" else len(xs) - 1
+    vector = (name in VECTOR_LAST or name == "solve_toeplitz") and xs[right].ndim == 1
     if vector:
-        xs[-1] = xs[-1][:, None]
-    for x in xs:
-        if x.ndim < 2:
-            raise wp.ShapeError(f"{name}: needs matrices [..., m, n]; got {list(x.shape)}.")
+        xs[right] = xs[right][:, None]
     slots = tuple(None if i in at else _plain(a) for i, a in enumerate(args))
-    return Program(name, slots, at, tuple(sorted((k, _plain(v)) for k, v in kwargs.items())), copies=asks_for_copies(name, device)), xs, vector
+    program = Program(name, slots, at, tuple(sorted((k, _plain(v)) for k, v in kwargs.items())), copies=asks_for_copies(name, device))
+    for x, core in zip(xs, program.cores()):
+        if x.ndim < core:
+            raise wp.ShapeError(f"{name}: needs {'matrices [..., m, n]' if core == 2 else 'vectors [..., n]'}; got {list(x.shape)}.")
+    if name in OF_VALUES and any(isinstance(x, jax.core.Tracer) for x in xs):
+        raise wp.ArgumentError(f"{name}: how many columns there are depends on values, which jit, vmap and grad do not have. Call it outside of them, or use "
+                               "projector(A), whose shape is known.")
+    return program, xs, vector
 
 
 def _results(name, outs, vector):
@@ -77,26 +86,40 @@ def _result_types():
     """The named tuples of functions with several results, by asking each once."""
     a = wp.asarray([[2.0, 1.0], [1.0, 3.0]])
     found = {}
-    for name in ("svd", "qr", "eigh", "eig", "slogdet", "polar", "ldl", "lu", "schur"):
-        found[name] = type(getattr(wp.linalg, name)(a))
+    for name, *more in (("svd",), ("qr",), ("qr_pivoted",), ("eigh",), ("eigh_generalized", a), ("eig",), ("slogdet",), ("polar",), ("ldl",), ("lu",), ("schur",),
+                        ("randomized_svd", 1, 0, 0)):
+        found[name] = type(getattr(wp.linalg, name)(a, *more))
     return found
 
 
 _TYPES = _result_types()
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.jax.linalg with what can be said of the answer.")
 sys.modules[diagnosed.__name__] = diagnosed
-for _name in OF_MATRICES:
+_OURS = (*OF_MATRICES, *OF_VALUES, "chol_update", "householder_product", "solve_toeplitz")
+for _name in _OURS:
     globals()[_name] = _function(_name)
     if hasattr(wp.linalg.diagnosed, _name):
         setattr(diagnosed, _name, _diagnosed(_name))
 
 
-def vector_norm(x):
-    """The 2-norm of a vector, scaled so that nothing overflows; its gradient at 0 is the subgradient 0."""
-    return globals()["matrix_norm"](jnp.reshape(x, (1, -1)))
+_norm = _function("vector_norm")
 
 
-__all__ = [*OF_MATRICES, "STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", "vector_norm"]
+def vector_norm(x, *, axis=None, keepdims=False, ord=2.0, device=None):
+    """The norm of vectors along axes (none: all of them), scaled so that nothing overflows; its gradient at 0 is the subgradient 0."""
+    x = jnp.asarray(x)
+    axes = tuple(range(x.ndim)) if axis is None else tuple(a % x.ndim for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    rest = [n for a, n in enumerate(x.shape) if a not in axes]
+    flat = jnp.moveaxis(x, axes, range(-len(axes), 0)).reshape(*rest, math.prod(x.shape[a] for a in axes))
+    y = _norm(flat, axis=-1, ord=ord, device=device)
+    return jnp.expand_dims(y, axes) if keepdims else y
+
+
+__all__ = [*_OURS, *_structure.__all__, "STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", "vector_norm"]
+
+
+def __getattr__(name):
+    absent(__name__, name)
 
 
 def __dir__():

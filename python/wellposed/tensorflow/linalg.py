@@ -4,6 +4,7 @@ Inside a tf.function the functions run through tf.numpy_function: values, polici
 SavedModel. diagnosed.inv(A) gives (value, Diagnosis); in a tf.function (value, Verdict) with tensors of status (see STATUS), rcond and digits. through_svd and
 through_eigh take the function that follows.
 """
+import functools
 import itertools
 import operator
 import sys
@@ -14,8 +15,8 @@ import tensorflow as tf
 
 import wellposed as wp
 
-from .._adapters.functions import (NOT_DIFFERENTIABLE, STATUS, Framework, Verdict, asks_for_copies, fill, filled, linalg_function, named, of_numpy, probe,
-                                   quiet_options, through, to_numpy, verdict_function)
+from .._adapters.functions import (NOT_DIFFERENTIABLE, OF_VALUES, STATUS, Framework, Verdict, absent, arguments, asks_for_copies, fill, filled, form_options, linalg_function,
+                                   named, of_numpy, probe, quiet_options, through, to_numpy, verdict_function)
 from .._adapters.session import linalg_op, told, version_guard
 from ._arrays import as_numpy, elsewhere
 from ._watch import Watch
@@ -118,10 +119,14 @@ def _in_graph(fn, xs, like):
 
 
 def _like(fn, xs):
-    """(dtype, shape) of the results: by the function itself on small matrices of the same form."""
-    outs = fn([probe([1 if n is None else n for n in x.shape.as_list()], x.dtype.as_numpy_dtype) for x in xs])
-    batch = max(xs, key=lambda x: x.shape.rank).shape[:-2]
-    known = all(n is not None for x in xs for n in x.shape.as_list()[-2:])
+    """(dtype, shape) of the results: by the function itself on small matrices of the same form, or where leading axes are no batch on ones of the same shape."""
+    shapes, known = [[1 if n is None else n for n in x.shape.as_list()] for x in xs], not any(n is None for x in xs for n in x.shape.as_list())
+    if not fn.cores:
+        outs = fn([of_numpy(np.ones(shape, x.dtype.as_numpy_dtype)) for shape, x in zip(shapes, xs)])
+        return [(tf.as_dtype(str(y.dtype)), tf.TensorShape(y.shape if known and fn.name not in OF_VALUES else None)) for y in outs]
+    outs = fn([probe(shape, x.dtype.as_numpy_dtype, core) for shape, x, core in zip(shapes, xs, fn.cores)])
+    batch = functools.reduce(tf.broadcast_static_shape, [x.shape[:-core] for x, core in zip(xs, fn.cores)])
+    known = all(n is not None for x, core in zip(xs, fn.cores) for n in x.shape.as_list()[-core:])
     return [(tf.as_dtype(str(y.dtype)), batch.concatenate(tf.TensorShape(y.shape[len(batch):])) if known else tf.TensorShape(None)) for y in outs]
 
 
@@ -130,7 +135,7 @@ def _called_in_graph(name, diagnosed, args, at, kwargs, box):
     xs = [args[i] for i in at]
     if diagnosed:
         kwargs = quiet_options(name, kwargs)
-    fn, quiet = (linalg_function(name, False, args, at, options, box) for options in (kwargs, {k: v for k, v in kwargs.items() if k != "if_ill"}))
+    fn, quiet = (linalg_function(name, False, args, at, options, box) for options in (kwargs, form_options(name, kwargs)))
     if diagnosed:
         judge = verdict_function(name, args, at, {k: v for k, v in kwargs.items() if k != "if_ill"})
         with _stop_recording():
@@ -141,9 +146,7 @@ def _called_in_graph(name, diagnosed, args, at, kwargs, box):
 
 def _function(name, diagnosed):
     def call(*args, device=None, **kwargs):
-        if name == "multi_dot" and len(args) == 1 and isinstance(args[0], (list, tuple)):
-            args = args[0]
-        args = [tf.convert_to_tensor(a) if isinstance(a, (tf.Variable, np.ndarray)) else a for a in args]
+        args = [tf.convert_to_tensor(a) if isinstance(a, (tf.Variable, np.ndarray)) else a for a in arguments(name, args, kwargs)]
         at = [i for i, a in enumerate(args) if isinstance(a, tf.Tensor)]
         if not at:
             raise wp.DtypeError(f"{name}: needs tensors of TensorFlow; got {', '.join(type(a).__name__ for a in args) or 'nothing'}.")
@@ -249,7 +252,7 @@ def __getattr__(name):
     if name in _THEIRS:
         return getattr(tf.linalg, name)
     instead = f"; use {_INSTEAD[name]}" if name in _INSTEAD else "; tf.linalg has it" if hasattr(tf.linalg, name) else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
+    absent(__name__, name, instead)
 
 
 def __dir__():

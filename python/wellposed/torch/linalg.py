@@ -10,7 +10,7 @@ import torch
 
 import wellposed as wp
 
-from .._adapters.functions import NOT_DIFFERENTIABLE, VECTOR_LAST, Framework, asks_for_copies, fill, linalg_function, named, through
+from .._adapters.functions import NOT_DIFFERENTIABLE, VECTOR_LAST, Framework, absent, arguments, asks_for_copies, fill, linalg_function, named, through
 from .._adapters.session import told, version_guard
 from ._arrays import reason_hidden, to_torch, to_wp
 from ._watch import Watch
@@ -140,8 +140,7 @@ def _aligned(xs):
 
 def _function(name, diagnosed):
     def call(*args, device=None, **kwargs):
-        if name == "multi_dot" and len(args) == 1 and isinstance(args[0], (list, tuple)):
-            args = args[0]
+        args = arguments(name, args, kwargs)
         tensors_at = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
         xs, home = [args[i] for i in tensors_at], None
         if not xs:
@@ -308,6 +307,10 @@ fill(wp.linalg.diagnosed, vars(diagnosed), lambda name: _function(name, True))
 through_svd = _through("through_svd", wp.linalg.through_svd)
 through_eigh = _through("through_eigh", wp.linalg.through_eigh)
 svd_apply, eigh_apply = _apply("svd_apply", wp.linalg.svd_apply), _apply("eigh_apply", wp.linalg.eigh_apply)
+
+
+def __getattr__(name):
+    absent(__name__, name)
 
 
 def __dir__():
