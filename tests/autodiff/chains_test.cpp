@@ -83,6 +83,36 @@ TEST(Chains, SayNothingWhereOnlyAPartOfTheirSecondDerivativeCancels) {
     }
   }
 }
+// In f32 half of the digits are left to second order; a refusal says so (WP-GRD-011).
+TEST(Chains, AreRightInEveryDtypeToSecondOrder) {
+  int right = 0, refused = 0;
+  for (const DType dtype : {c128, f32, c64}) {
+    const bool narrow = finfo(real_of(dtype)).eps > 1e-10;
+    const DType wide = is_complex(dtype) ? c128 : f64;
+    Draw d(21);
+    for (const std::vector<double>& s : {kSpectra[0], kSpectra[1], kSpectra[2], kSpectra[4]}) {
+      const Tensor A = d.with_values(4, 4, s, dtype), M = d.normal({4, 4}, dtype), B = d.normal({4, 4}, dtype);
+      const Tensor H = 2 * hermitian(astype(M, wide));
+      const Function f = [&](const Tensor& x) {
+        const auto t = linalg::svd(x);
+        const auto e = linalg::eigh(matmul(t.U * row(t.S * t.S), adjoint(t.U)));
+        return against(M, matmul(e.eigenvectors * row(e.eigenvalues), adjoint(e.eigenvectors)));
+      };
+      const std::string where = std::string(name(dtype)) + Tensor::from(s, {4}).to_string();
+      EXPECT_LT(relative(astype(gradient_by(f, A), wide), matmul(H, astype(A, wide))), narrow ? 3e-4 : 3e-10)
+          << where;
+      try {
+        const Tensor bent = astype(hessian_product(f, A, B), wide);
+        EXPECT_LT(relative(bent, matmul(H, astype(B, wide))), narrow ? 1e-2 : 1e-8) << where;
+        ++right;
+      } catch (const GradientError& e) {
+        EXPECT_TRUE(narrow && e.finding().code == "WP-GRD-011") << where << e.what();
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GE(right, 5 * refused);
+}
 TEST(Chains, OfThreeDecompositionsAreRightOrRefused) {
   Draw d(19);
   for (const std::vector<double>& s : kSpectra) {

@@ -183,6 +183,11 @@ TEST(LinalgGradient, TakesEachMemberByTheMethodThatRan) {
   const Function pseudo = [&](const Tensor& x) { return matmul(la::pinv(x), b); };
   expect_near(g[{0}], gradient_of(plain, contiguous(a[{0}])));
   expect_near(g[{1}], gradient_of(pseudo, contiguous(a[{1}])));
+  const Function damped = [&](const Tensor& x) { return la::solve(x, b, {.if_ill = "ridge", .ridge = 1e-2}); };
+  const Function ridge = [&](const Tensor& x) { return la::solve(x, b, {.ridge = 1e-2}); };
+  const Tensor h = gradient_of(damped, a);
+  expect_near(h[{0}], gradient_of(plain, contiguous(a[{0}])));
+  expect_near(h[{1}], gradient_of(ridge, contiguous(a[{1}])));
 }
 
 TEST(LinalgGradient, OfAnswersFromKeptFactorsIsThatOfTheFunctionsThatFactorThemselves) {
