@@ -203,7 +203,7 @@ double Augmented<T>::estimated(const Unknowns& z) const {
     const double rest = largest_in<T>(m_, {z.p.data(), z.k, 1}, j);
     worst = std::max(worst, wedin(u, rcond, sigma_[0], size_of(z, j), rest));
   }
-  return worst;
+  return std::min(1.0, worst + 4 * std::sqrt(static_cast<double>(m_)) * u);  // roundings, which mostly cancel
 }
 
 template <class T>
