@@ -390,7 +390,8 @@ std::vector<Tensor> Tape::passes(const Request& r) {
   std::vector<Tensor> all;
   {
     const detail::Restore<&Context::level> level;
-    context().level = CheckLevel::escape;  // what is made on the way is noted, and judged at the end
+    if (context().level != CheckLevel::off)
+      context().level = CheckLevel::escape;  // what is made on the way is noted, and judged at the end
     Reverse way(*this, r);
     all = way.run();
     judge_rounding(r, way, all);

@@ -88,3 +88,13 @@ def test_the_chart_has_a_line_per_op_dtype_and_number_of_threads(judge):
     assert len(page.findall("{*}polyline")) == 4
     texts = [t.text for t in page.findall("{*}text")]
     assert "inv" in texts and "svd" in texts
+
+
+def test_shares_of_peak_are_operations_over_those_of_a_large_product_in_the_same_time(judge):
+    eight = case(shape="50000x8x8", dtype="f32", against=["peak"])
+    assert judge.question("peak", eight) == ("matmul", "f64", "512x512", "escape")
+    assert judge.question("peak", case()) is None  # of four rows
+    assert judge.question("peak", case(shape="100x8x4", against=["peak"])) is None
+    peak = 2 * 512**3  # nanoseconds, at one operation each
+    ours = 50000 * 2 * 8**3 * 4  # at a quarter of one
+    assert abs(judge.compare(eight, {"ours": [ours], "peak": [peak]})["peak"]["ratio"] - 0.25) < 1e-12
