@@ -89,14 +89,30 @@ struct Outcome {
   Tensors out;
   std::string refused, told;
 };
+// Of cases that come without a condition, those of which no good answer is due.
+inline bool is_hopeless(const std::string& id) {
+  return id == "A/lstsq/filip_like/f64";  // of rank 11, but 10 to working precision: the condition is about 1e17
+}
+// Infinite where the truth is beyond the range, with a finding that says so.
+inline std::string fault_of_overflow(const Outcome& o) {
+  if (!o.refused.empty()) return "refused: " + o.refused;
+  bool infinite = false;
+  for (const complex128 v : flat(o.out)) {
+    if (std::isnan(v.real()) || std::isnan(v.imag())) return "NaN in place of an overflow";
+    infinite = infinite || std::isinf(v.real()) || std::isinf(v.imag());
+  }
+  if (!infinite) return "finite, and the truth is not";
+  return o.told.find("WP-LIN-007") == std::string::npos ? "overflow without a finding of it: " + o.told : "";
+}
 // Right, or honest? An empty text; else what is wrong. Wrong and silent is wrong, and so is a refusal or an alarm
 // where the condition leaves a good answer (cond·u < 1e-3).
 inline std::string fault(const json& c, const Outcome& o, double u) {
   const std::string expect = c.at("expect");
   const bool known = c.contains("cond2") && c["cond2"].is_string();
-  const bool due = (known && number(c["cond2"].get<std::string>()) * u < 1e-3) || c.value("metric", "") == "comp";
+  const bool good = known ? number(c["cond2"].get<std::string>()) * u < 1e-3 : !is_hopeless(c.at("id"));
+  const bool due = good || c.value("metric", "") == "comp";
   if (expect == "any") return {};
-  if (expect == "overflow") return o.refused.empty() && o.told.empty() ? "silent overflow" : "";
+  if (expect == "overflow") return fault_of_overflow(o);
   if (expect != "value") return o.refused.empty() ? expect + " was accepted" : "";
   if (!o.refused.empty()) return due ? "refused: " + o.refused : "";
   bool right = close(flat(o.out), exact(c.at("exact")), c, u);

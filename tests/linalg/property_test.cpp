@@ -74,15 +74,19 @@ std::vector<double> vector(std::int64_t n, std::mt19937& g) {
   return b;
 }
 
-TEST(LinalgProperty, NoAlarmOnMatricesThatAreOnlyBadlyScaled) {
+TEST(LinalgProperty, NoAlarmOnMatricesThatAreOnlyBadlyScaledAndTheAnswersAreRight) {
   std::mt19937 g(7);
-  for (int t = 0; t < 300; ++t) {
-    const std::int64_t n = 1 + static_cast<std::int64_t>(g() % 12);
-    std::vector<double> a = with_condition(n, 1e3, g), b = vector(n, g);
+  for (int t = 0; t < 360; ++t) {
+    const std::int64_t n =
+        t % 3 == 0 ? 7 + static_cast<std::int64_t>(g() % 6) : 1 + static_cast<std::int64_t>(g() % 6);
+    std::vector<double> a = with_condition(n, 1e3, g), b = vector(n, g), identity(a.size());
     std::vector<double> rows, columns;
+    const unsigned decades = n > 1 && n < 5 ? 60 : 100;
+    const auto unit = [&] { return std::pow(10.0, static_cast<double>(g() % (2 * decades + 1)) - decades); };
     for (std::int64_t i = 0; i < n; ++i) {
-      rows.push_back(std::pow(10.0, static_cast<double>(g() % 201) - 100));
-      columns.push_back(std::pow(10.0, static_cast<double>(g() % 201) - 100));
+      rows.push_back(unit());
+      columns.push_back(unit());
+      identity[static_cast<std::size_t>(i * n + i)] = 1;
     }
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j)
@@ -92,8 +96,10 @@ TEST(LinalgProperty, NoAlarmOnMatricesThatAreOnlyBadlyScaled) {
     const auto x = linalg::diagnosed::solve(Tensor::from(a, {n, n}), Tensor::from(b, {n}));
     ASSERT_EQ(x.diagnosis.status(), Status::ok) << "trial " << t << '\n' << x.diagnosis;
     ASSERT_GE(x.diagnosis[0].digits, 12) << t;
+    ASSERT_LE(true_error(n, 1, a, b, x.value), 1e-12) << "trial " << t << '\n' << x.diagnosis;
     const auto inverse = linalg::diagnosed::inv(Tensor::from(a, {n, n}));
     ASSERT_EQ(inverse.diagnosis.status(), Status::ok) << "trial " << t << '\n' << inverse.diagnosis;
+    ASSERT_LE(true_error(n, n, a, identity, inverse.value), 1e-12) << "trial " << t << '\n' << inverse.diagnosis;
   }
 }
 

@@ -153,6 +153,8 @@ def test_tour_runs_without_waiting_and_shows_code_beside_output(cli):
         assert "return log(x);" in done.stdout
         assert "Source: log: made -inf at element [1, 1]" in done.stdout
         assert "x[1, 1] = 0" in done.stdout
+        assert "exactly singular" in done.stdout and "1.00001 × row 0" in done.stdout
+        assert "999 ok, 1 singular" in done.stdout and "Tensor(999)" in done.stdout
         assert done.stdout.count("WP-GRD-009") == 2  # the sum of singular values at rank 1 and 0
         assert "when vectors change their sign" in done.stdout
         assert "layer2/dense/weights/gradient" in done.stdout and "tensorboard --logdir" in done.stdout

@@ -105,6 +105,17 @@ def test_rank_cond_and_least_squares(cli, folder):
     assert np.allclose(got, np.linalg.lstsq(np.load(folder / "wide.npy"), [1.0, 2.0], rcond=None)[0])
 
 
+@pytest.mark.parametrize("command", ["diagnose", "inv", "solve", "lstsq", "pinv", "svd", "cond", "rank"])
+def test_every_command_writes_a_page_with_its_spectrum(cli, folder, command):
+    page = folder / f"{command}.html"
+    right = [str(folder / "b.npy")] if command in ("solve", "lstsq") else []
+    done = cli(command, str(folder / "good.npy"), *right, "--html", str(page))
+    assert (done.returncode, done.stderr) == (0, "")
+    text = page.read_text()
+    assert text.count("<svg") >= 1 and "ingular values" in text and command in text
+    assert "src=" not in text and "href=" not in text
+
+
 def test_html_is_one_page_that_loads_nothing(cli, folder):
     page = folder / "report.html"
     cli("solve", str(folder / "good.npy"), str(folder / "b.npy"), "--ridge", "gcv", "--html", str(page))
