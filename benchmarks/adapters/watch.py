@@ -26,11 +26,15 @@ def timed(step, count):
 
 
 def paired(off, on, rounds, count):
-    """Medians of on/off and of off/off, and a 90 % range of the former."""
     off(), on()
+    return compared(lambda: timed(off, count), lambda: timed(on, count), rounds)
+
+
+def compared(off, on, rounds):
+    """Times of off and on in turn: medians of on/off and of off/off, and a 90 % range of the former."""
     ratios, noise = [], []
     for _ in range(rounds):
-        a, b, c = timed(off, count), timed(on, count), timed(off, count)
+        a, b, c = off(), on(), off()
         ratios.append(2 * b / (a + c))
         noise.append(c / a)
     ratios.sort()
@@ -76,14 +80,14 @@ def torch_rows(rounds):
     import tempfile
     from wellposed.torch import watch
     model, step = attention_step()
-    with watch(model):
-        for _ in range(4):
-            step()  # a mask is judged three times, then known
-        inside = [timed(step, 4) for _ in range(rounds)]
-    outside = [timed(step, 4) for _ in range(rounds)]
-    middle = statistics.median(inside) / statistics.median(outside)
-    yield "torch, 2 layers of masked attention, 4 × 128 × 256", None, {"ratio": middle, "low": min(inside) / max(outside), "high": max(inside) / min(
-        outside), "off/off": max(outside) / min(outside), "µs off": statistics.median(outside) * 1e6}
+
+    def attending():
+        with watch(model):
+            for _ in range(4):
+                step()  # a mask is judged three times, then known
+            return timed(step, 4)
+    step()
+    yield "torch, 2 layers of masked attention, 4 × 128 × 256", None, compared(lambda: timed(step, 4), attending, rounds)
     for width, batch, count, goal in ((512, 64, 4, 1.3), (8, 8, 60, 3.0)):
         model, step = torch_step(width, batch)
 
@@ -204,14 +208,15 @@ def linalg_rows(rounds):
             a = (x @ np.swapaxes(x, -1, -2) + n * np.eye(n) if symmetric else x + n * np.eye(n)).astype(dtype)
             arrays = [wp.asarray(a) + 0, torch.from_numpy(a), tf.constant(a), jax.numpy.asarray(a)]
             jitted = jax.jit(lambda m, call=call: call(jl, m))
-            forward = [lambda m: call(wp.linalg, m), lambda m: call(tl, m), lambda m: call(fl, m), jitted]
+            forward = [lambda m: call(wp.linalg, m), lambda m: call(tl, m), lambda m: call(fl, m), jitted, tf.function(lambda m, call=call: call(fl, m)),
+                       torch.func.vmap(lambda m, call=call: call(tl, m)), lambda m: call(jl, m)]
             for words, functions in (("", forward), ("the gradient of ", gradients_of(call, a, wp, torch, tf, jax, spaces))):
                 if words and (dtype == "float32" or name not in ("inv", "solve", "svdvals", "cholesky", "eigvalsh")):
                     continue
-                for k, framework in enumerate(spaces, 1):
+                for way, k, run in zip((*spaces, "tf.function", "torch.func.vmap", "JAX, un-jitted"), (1, 2, 3, 2, 1, 3), functions[1:]):
                     done = jax.block_until_ready if k == 3 else lambda y: y
-                    found = paired(lambda: functions[0](arrays[0]), lambda: done(functions[k](arrays[k])), rounds, 4)
-                    yield f"{words}{name}, 10000 {n}×{n} {dtype}, {framework}", 1 / 0.8, {**found, "rate kept": 1 / found["ratio"]}
+                    found = paired(lambda: functions[0](arrays[0]), lambda: done(run(arrays[k])), rounds, 4)
+                    yield f"{words}{name}, 10000 {n}×{n} {dtype}, {way}", 1 / 0.8, {**found, "rate kept": 1 / found["ratio"]}
 
 
 def main():

@@ -6,7 +6,7 @@ Changed: `from wellposed.tensorflow import linalg` where the programs say tf.lin
 - svd is unpacked as s, u, v, which is TensorFlow's order; wellposed's has names: f.U, f.S, f.Vh;
 - matmul of three matrices, and without the adjoint: V diag(1/s) Uᴴ is two products; pinv does it with a threshold;
 - a threshold of 1e-10 that does not know the size of the matrix: matrix_rank and pinv take it from the largest singular value;
-- solve(…, transpose_a=…) does not exist (adjoint= does, and means the matrix): the right-hand side is Aᵀ. AᵀA + λI squares the condition;
+- solve(…, transpose_a=…) does not exist (tf.linalg has adjoint=, which means the matrix): the right-hand side is Aᵀ. AᵀA + λI squares the condition;
   inv(A, ridge=λ) is the same matrix without that;
 - tf.eye(2) is float32 beside a float64 matrix.
 """

@@ -33,9 +33,9 @@ def _prepared(name, args, kwargs, device):
     at = tuple(i for i, a in enumerate(args) if _is_array(a))
     if not at:
         raise wp.DtypeError(f"{name}: needs arrays of JAX; got {', '.join(type(a).__name__ for a in args) or 'nothing'}.")
-    xs = [jnp.asarray(args[i]) for i in at]
+    xs = [args[i] if isinstance(args[i], jax.Array) else jnp.asarray(args[i]) for i in at]
     floating = jnp.result_type(*(x if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.float32 for x in xs))
-    xs = [x if name == "lu_solve" and k == 0 else x.astype(floating) for k, x in enumerate(xs)]  # P is a permutation
+    xs = [x if x.dtype == floating or name == "lu_solve" and k == 0 else x.astype(floating) for k, x in enumerate(xs)]  # P is a permutation
     if name == "matrix_norm" and "axis" in kwargs:  # the last two axes, whatever comes before them
         if kwargs.pop("keepdims", False):
             raise wp.ArgumentError(f"{name}: axis and keepdims are not taken together; use jnp.expand_dims.")

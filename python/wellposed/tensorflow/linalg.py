@@ -15,8 +15,8 @@ import tensorflow as tf
 
 import wellposed as wp
 
-from .._adapters.functions import (NOT_DIFFERENTIABLE, OF_VALUES, STATUS, Framework, Verdict, absent, arguments, asks_for_copies, fill, filled, form_options, linalg_function,
-                                   named, of_numpy, probe, quiet_options, through, to_numpy, verdict_function)
+from .._adapters.functions import (NOT_DIFFERENTIABLE, OF_VALUES, STATUS, Framework, Verdict, absent, arguments, asks_for_copies, fill, filled,
+                                   form_options, linalg_function, named, of_numpy, probe, quiet_options, through, to_numpy, verdict_function)
 from .._adapters.session import linalg_op, told, version_guard
 from ._arrays import as_numpy, elsewhere
 from ._watch import Watch
@@ -119,7 +119,7 @@ def _in_graph(fn, xs, like):
 
 
 def _like(fn, xs):
-    """(dtype, shape) of the results: by the function itself on small matrices of the same form, or where leading axes are no batch on ones of the same shape."""
+    """(dtype, shape) of the results: by the function itself on small matrices of the same form; where leading axes are no batch, of the same shape."""
     shapes, known = [[1 if n is None else n for n in x.shape.as_list()] for x in xs], not any(n is None for x in xs for n in x.shape.as_list())
     if not fn.cores:
         outs = fn([of_numpy(np.ones(shape, x.dtype.as_numpy_dtype)) for shape, x in zip(shapes, xs)])

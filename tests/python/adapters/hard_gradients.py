@@ -94,6 +94,13 @@ FOLLOWED = {"eigh_apply", "svd_apply", "through_svd", "through_eigh"}  # with a 
 ELEMENTWISE = {"where_div", "pow_x_y", "normalize"}  # no linear algebra in them: the frameworks' own derivatives
 
 
+def pinv_at_ties():
+    """A, W and the gradient of ⟨W, A⁺⟩: with A = c Q and orthonormal columns, A⁺ = Qᵀ/c and Ḡ = −A⁺ᵀ W A⁺ᵀ + (1 − Q Qᵀ) Wᵀ / c² (Golub & Pereyra 1973)."""
+    for q, c in ((np.eye(2), 2.0), (np.array([[2.0, -1.0], [2.0, 2.0], [-1.0, 2.0]]) / 3, 5.0)):
+        w = np.arange(1.0, 1 + q.size).reshape(q.shape[::-1]) ** 2
+        yield c * q, w, -q @ w @ q / c**2 + (np.eye(len(q)) - q @ q.T) @ w.T / c**2
+
+
 def numbers(texts, shape, complex_):
     v = np.array([float.fromhex(t) if "0x" in t else float(t) for t in texts])
     return (v[::2] + 1j * v[1::2] if complex_ else v).reshape(shape)

@@ -10,7 +10,7 @@ from jax.test_util import check_grads
 import hard_gradients as hard
 import points
 import wellposed as wp
-from wellposed.jax import linalg
+from wellposed.jax import _call, linalg
 
 jax.config.update("jax_enable_x64", True)
 N = types.SimpleNamespace(la=linalg, sum=jnp.sum, real=jnp.real, conj=jnp.conj, log=jnp.log, sqrt=jnp.sqrt, mT=lambda x: jnp.swapaxes(x, -1, -2),
@@ -181,3 +181,25 @@ def test_dtypes_and_refusals():
         linalg.inv([[1.0]])
     c = a + 1j * (a - a.T)
     assert jnp.allclose(jax.jit(linalg.inv)(c) @ c, jnp.eye(3))
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
+@pytest.mark.parametrize("case", list(hard.pinv_at_ties()), ids=["square", "tall"])
+def test_gradient_of_pinv_at_equal_singular_values(case, jit):
+    a, w, exact = case
+    f = jax.grad(lambda a: (w * linalg.pinv(a)).sum())
+    np.testing.assert_allclose((jax.jit(f) if jit else f)(jnp.asarray(a)), exact, rtol=1e-13, atol=1e-13)
+
+
+def test_vmap_is_one_call_of_a_batch_and_compiled_programs_call_through_the_foreign_function_interface(monkeypatch):
+    calls, inv = [], wp.linalg.inv
+    _call._known_function.cache_clear()
+    monkeypatch.setattr(wp.linalg, "inv", lambda x, **options: calls.append(x.shape) or inv(x, **options))
+    a = spd(3, batch=(5,))
+    mapped = jax.vmap(linalg.inv)(a)
+    _call._known_function.cache_clear()
+    assert calls == [(5, 3, 3)] and jnp.array_equal(mapped, linalg.inv(a))
+    monkeypatch.undo()
+    _call._known_function.cache_clear()
+    for f in (linalg.inv, jax.vmap(linalg.inv)):
+        assert jax.jit(f).lower(a).as_text().count("custom_call @wellposed(") == 1

@@ -199,3 +199,11 @@ def test_names_are_those_of_functions_and_what_tensorflow_has_besides_is_there()
         linalg.cholesky_solve
     a = tf.constant(points.spd(3))
     assert np.allclose(linalg.multi_dot([a, a, a]), a @ a @ a)
+
+
+@MODES
+@pytest.mark.parametrize("case", list(hard.pinv_at_ties()), ids=["square", "tall"])
+def test_gradient_of_pinv_at_equal_singular_values(case, mode):
+    a, w, exact = case
+    g = mode(lambda a: gradient(lambda x: tf.reduce_sum(w * linalg.pinv(x)), a))(tf.constant(a))
+    np.testing.assert_allclose(g, exact, rtol=1e-13, atol=1e-13)

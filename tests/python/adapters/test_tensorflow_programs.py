@@ -220,6 +220,19 @@ class LogLayer(keras.layers.Layer):
         return tf.math.log(x)  # here
 
 
+@MODES
+def test_a_layer_is_the_scope_without_fit(mode):
+    model = keras.Sequential([keras.layers.Input((2,)), LogLayer(name="features"), keras.layers.Dense(1, name="out")])
+    call = mode(lambda x: model(x))
+
+    def run():
+        with watch():
+            y = call(tf.constant([[1.0, 0.0]]))
+        return y
+    assert not check(report := report_of(run), op=r"Source: Log\[", scope="features", line=line_of(LogLayer.call), file=__file__, element=r"Log\[0, 1\]",
+                     operands=r"x\[0, 1\] = 0", origin="made -inf"), report
+
+
 def test_fit_names_the_layer_and_the_row_and_the_guard_goes_on():
     x, y = np.abs(normal(1, 256, 6)) + 0.1, normal(2, 256, 1)
     x[77, 3] = 0
@@ -349,8 +362,21 @@ def embedding(x, v):
     return tf.reduce_mean(tf.nn.log_softmax(table)) + tf.reduce_mean(tf.math.divide_no_nan(x, tf.zeros_like(x)))
 
 
+def batch_norm(x, v):
+    mean, variance = tf.nn.moments(x, [0, 1])
+    return tf.reduce_mean(tf.nn.batch_normalization(x * v, mean, variance, 0.0, 1.0, 1e-5) ** 2)
+
+
+def dropout(x, v):
+    return tf.reduce_mean(tf.nn.experimental.stateless_dropout(x * v, 0.5, seed=[1, 2]) ** 2)
+
+
+def mixed(x, v):
+    return tf.reduce_mean(tf.cast(tf.cast(x, tf.float16) * tf.cast(v, tf.float16), tf.float32))
+
+
 @MODES
-@pytest.mark.parametrize("model", [attention, embedding])
+@pytest.mark.parametrize("model", [attention, embedding, batch_norm, dropout, mixed])
 def test_healthy_models_raise_nothing(mode, model):
     x, v = tf.constant(normal(1, 2, 6, 4)), tf.Variable(1.5)
     step = mode(gradient_of(lambda x: model(x, v), v))
@@ -401,6 +427,15 @@ def test_tensors_on_a_gpu_are_named_and_copied_only_when_asked(monkeypatch):
 def test_an_interface_that_moved_is_named():
     for module in ("tensorflow.python.framework.op_callbacks", "tensorflow.python.framework.function_def_to_graph", "tensorflow.python.eager.record"):
         assert f"does not have {module}." in hidden("tensorflow", module)
+
+
+def test_a_defect_of_the_adapter_stays_a_note(monkeypatch):
+    monkeypatch.setattr("wellposed._adapters.session.Session.raises_defects", False)
+    with watch() as w:
+        monkeypatch.setattr(type(w), "_look", lambda *_: 1 / 0)
+        y = tf.exp(tf.constant([0.0, 1.0]))
+    assert np.array_equal(y, tf.exp(tf.constant([0.0, 1.0])))
+    assert any("could not be judged (ZeroDivisionError" in note for note in notes_of(w))
 
 
 def test_a_variable_that_a_function_spoils_is_found():

@@ -188,3 +188,10 @@ def test_errors_of_the_program_come_through_as_the_same_objects():
             program()
         assert caught.value is error and not hasattr(error, "__notes__") and error.__cause__ is None
     assert torch.autograd.backward is backward and "forward" not in vars(model)
+
+
+def test_errors_of_linear_algebra_get_a_note_that_names_the_matrix():
+    with pytest.raises(torch.linalg.LinAlgError) as caught, watch():
+        torch.linalg.inv(torch.zeros(3, 2, 2))
+    note = "\n".join(caught.value.__notes__)
+    assert "singular" in note and "matrix 0" in note, note

@@ -136,10 +136,12 @@ def test_printing_asking_and_given_infinities_raise_nothing():
     lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8), lambda: torch.ones(3).to(torch.float8_e4m3fn),
     lambda: torch.eye(3).to_sparse_csr()], ids=["sparse", "meta", "complex-half", "quantised", "float8", "csr"])
 @pytest.mark.filterwarnings("ignore:.*(Sparse CSR|ComplexHalf|quantize).*")
-def test_what_cannot_be_looked_at_passes_with_one_note(make):
+def test_what_cannot_be_looked_at_passes_untouched_with_one_note(make):
     with watch() as w:
         for _ in range(3):
-            make()
+            y = make()
+    outside = make()
+    assert type(y) is type(outside) and repr(y) == repr(outside)  # dtype, layout, device and elements
     note, = notes_of(w)
     assert note.startswith("a result is not looked at: ")
 

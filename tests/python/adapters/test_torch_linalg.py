@@ -138,3 +138,24 @@ def test_inside_a_watched_model_the_scope_is_the_module():
     with pytest.raises(wp.SingularMatrix) as caught, watch(model):
         model(torch.ones(4, 2))
     assert caught.value.finding.scope == "Sequential.0"
+
+
+@pytest.mark.parametrize("case", list(hard.pinv_at_ties()), ids=["square", "tall"])
+def test_gradient_of_pinv_at_equal_singular_values(case):
+    a, w, exact = map(torch.as_tensor, case)
+    g, = torch.autograd.grad((w * linalg.pinv(a.requires_grad_())).sum(), a)
+    torch.testing.assert_close(g, exact, rtol=1e-13, atol=1e-13)
+
+
+def test_vmap_is_one_call_of_a_batch(monkeypatch):
+    calls, inv = [], wp.linalg.inv
+    monkeypatch.setattr(wp.linalg, "inv", lambda x, **options: calls.append(x.shape) or inv(x, **options))
+    a = spd(3, batch=(5,))
+    mapped = torch.func.vmap(linalg.inv)(a)
+    assert calls == [(5, 3, 3)] and torch.equal(mapped, linalg.inv(a))
+
+
+def test_shift_and_assume_are_handed_over():
+    a = spd(3, 4)
+    own = wp.linalg.inv(wp.asarray(a.numpy()), shift=0.5, assume="spd")
+    assert torch.equal(linalg.inv(a, shift=0.5, assume="spd"), torch.as_tensor(own)) and not torch.allclose(linalg.inv(a), torch.as_tensor(own))
