@@ -27,12 +27,18 @@ namespace {
 constexpr std::int64_t kNumbers = 1 << 22;  // of vectors that are on every rank at a time
 
 // [1 M; Mᴴ 0] [p; q] = [c; d] with M = Q R tall, of full rank (linalg/augmented.hpp): with d = 0 the q that minimises
-// |M q − c|, with c = 0 the shortest p with Mᴴ p = d. Improved as one system (Björck 1967).
+// |M q − c|, with c = 0 the shortest p with Mᴴ p = d. Improved as one system (Björck 1967). M = A, or Aᴴ of a wide A.
 template <class T>
 class Augmented {
  public:
   using R = typename kernels::RealOf<T>::type;
-  explicit Augmented(const Matrix& m) : m_(m), rows_(m.rows()), n_(m.columns()), factors_(copy_of(m)) {
+  explicit Augmented(const Matrix& a)
+      : a_(a),
+        wide_(a.rows() < a.columns()),
+        rows_(std::max(a.rows(), a.columns())),
+        n_(std::min(a.rows(), a.columns())),
+        factors_(wide_ ? make_matrix(rows_, n_, a.dtype(), a.layout()) : copy_of(a)) {
+    if (wide_) scalapack::transpose<T>(true, local<T>(a_), local<T>(factors_));
     scalapack::geqrf<T>(local<T>(factors_), tau_);
     double norm = 0;
     std::vector<double> sums(static_cast<std::size_t>(n_), 0);
@@ -63,8 +69,8 @@ class Augmented {
         rows_ + n_, k, {z, k, 1}, weights, {}, 0,
         [&](T* r, R* sizes) {
           const T *p = z, *q = z + rows_ * k;
-          residual<T>(m_, {none_, none_}, k, false, right, p, q, r, sizes);
-          residual<T>(m_, {none_, none_}, k, true, right + rows_ * k, nullptr, p, r + rows_ * k,
+          residual<T>(a_, {none_, none_}, k, wide_, right, p, q, r, sizes);
+          residual<T>(a_, {none_, none_}, k, !wide_, right + rows_ * k, nullptr, p, r + rows_ * k,
                       sizes ? sizes + rows_ * k : nullptr);
         },
         [&](kernels::MutableView<T> r) { apply(k, r.data); });
@@ -73,13 +79,13 @@ class Augmented {
  private:
   // X ← R⁻¹X, R⁻ᴴX.
   void triangle(std::int64_t k, T* x, bool adjoint) {
-    Matrix v = make_matrix(n_, k, m_.dtype(), m_.layout());
+    Matrix v = make_matrix(n_, k, a_.dtype(), a_.layout());
     scatter_columns<T>(x, 0, k, local<T>(v));
     scalapack::trtrs<T>(true, adjoint, false, local<T>(factors_), local<T>(v), n_);
     gather_columns<T>(local<T>(v), 0, k, x);
   }
   void turn(std::int64_t k, T* x, bool adjoint) {  // Qᴴ x, Q x
-    Matrix v = make_matrix(rows_, k, m_.dtype(), m_.layout());
+    Matrix v = make_matrix(rows_, k, a_.dtype(), a_.layout());
     scatter_columns<T>(x, 0, k, local<T>(v));
     scalapack::apply_q<T>(adjoint, n_, local<T>(factors_), tau_, local<T>(v));
     gather_columns<T>(local<T>(v), 0, k, x);
@@ -98,7 +104,8 @@ class Augmented {
     turn(k, c, false);
   }
 
-  Matrix m_;
+  Matrix a_;
+  bool wide_;
   std::int64_t rows_, n_;
   Matrix factors_;
   std::vector<T> tau_;
@@ -116,7 +123,7 @@ bool by_qr(const Matrix& a, const Matrix& b, const Settings& o, Verdict& v, Matr
   const std::int64_t m = a.rows(), n = a.columns(), longest = std::max(m, n), k = std::min(m, n);
   if (k == 0 || o.cutoff.atol > 0) return false;
   const bool tall = m >= n;
-  Augmented<T> system(tall ? a : a.adjoint());
+  Augmented<T> system(a);
   if (!(system.rcond() > 1e3 * std::max(o.cutoff.rtol, 2 * linalg::kUnit<T> * static_cast<double>(longest))))
     return false;
   v.method = Method::qr;

@@ -1,4 +1,5 @@
 // Random matrices of 200 to 1000 rows, and matrices in doubt: what one machine says, on every grid.
+#include "base/text.hpp"
 #include "dist/matrix.hpp"
 #include "long_tests.hpp"
 #include "matrices.hpp"
@@ -68,6 +69,76 @@ TEST(Agreement, OfDecompositionsIsToRounding) {
       EXPECT_LE(distance(eigh(dh).eigenvalues, w), 1e-13);
       EXPECT_LE(distance(cholesky(dh).gather(), l), 1e-12);
       EXPECT_LE(distance(abs(qr(da).R.gather()), r), 1e-12);  // its signs are free
+    }
+  }
+}
+
+// Every size in f64, and the smallest in the other dtypes.
+struct Kind {
+  std::int64_t n;
+  DType dtype;
+};
+std::vector<Kind> kinds() {
+  std::vector<Kind> out{{200, f32}, {200, c64}, {200, c128}};
+  for (const std::int64_t n : sizes()) out.push_back({n, f64});
+  return out;
+}
+template <class Many, class One>
+void expect_promised(const Many& many, const One& one) {
+  EXPECT_EQ(many.diagnosis.status(), one.diagnosis.status()) << many.diagnosis << one.diagnosis;
+  EXPECT_LE(distance(many.value.gather(), one.value), promised(many.diagnosis, one.diagnosis)) << many.diagnosis;
+}
+
+TEST(Agreement, OfEveryFunctionIsToThePromisedDigits) {
+  for (const auto& [n, dtype] : kinds()) {
+    SCOPED_TRACE(say(dtype, " ", n));
+    const Tensor a = noise_matrix(n, n, dtype), wide = noise_matrix(n / 2, n, dtype),
+                 b = noise_matrix(n, 2, dtype, 9);
+    const auto inverse = linalg::diagnosed::inv(a), pseudo = linalg::diagnosed::pinv(wide),
+               ridge = linalg::diagnosed::solve(a, b, {.ridge = 0.5});
+    const double cond_of_a = linalg::cond(a).item<double>(), u = unit(dtype);
+    const Tensor product = matmul(wide, b);
+    for (const Layout& layout : grids()) {
+      SCOPED_TRACE(facts(layout));
+      const Matrix da = Matrix::from(a, layout), dwide = Matrix::from(wide, layout), db = Matrix::from(b, layout);
+      expect_promised(diagnosed::inv(da), inverse);
+      expect_promised(diagnosed::pinv(dwide), pseudo);
+      expect_promised(diagnosed::solve(da, db, {.ridge = 0.5}), ridge);
+      EXPECT_NEAR(cond(da) / cond_of_a, 1, 16 * std::sqrt(static_cast<double>(n)) * u * cond_of_a);
+      EXPECT_EQ(matrix_rank(da), n);
+      EXPECT_EQ(matrix_rank(dwide), n / 2);
+      EXPECT_LE(distance(matmul(dwide, db).gather(), product), static_cast<double>(n) * u);
+    }
+  }
+}
+
+TEST(Agreement, OfNormsIsToRounding) {
+  for (const auto& [n, dtype] : kinds()) {
+    const Tensor a = noise_matrix(n, n / 2, dtype);
+    const double most = max(abs(a)).item<double>(), near = static_cast<double>(n) * unit(dtype);
+    for (const Layout& layout : grids()) {
+      const Matrix da = Matrix::from(a, layout);
+      EXPECT_NEAR(matrix_norm(da, "max") / most, 1, 4 * unit(dtype));
+      for (const Setting& ord : {Setting(1), Setting(-1), Setting(2), Setting(-2), Setting("fro"), Setting("nuc"),
+                                 Setting(HUGE_VAL), Setting(-HUGE_VAL)}) {
+        const double one = astype(linalg::matrix_norm(a, {.ord = ord}), f64).item<double>();
+        EXPECT_NEAR(matrix_norm(da, ord) / one, 1, near) << name(dtype) << n << facts(layout);
+      }
+    }
+  }
+}
+
+TEST(Agreement, OfSingularVectorsIsToRounding) {
+  for (const auto& [n, dtype] : kinds()) {
+    const Tensor a = noise_matrix(n, n / 2, dtype), s = linalg::svdvals(a);
+    const double near = static_cast<double>(n) * unit(dtype);
+    for (const Layout& layout : grids()) {
+      const SvdResult f = svd(Matrix::from(a, layout));
+      const Tensor u = f.U.gather(), vh = f.Vh.gather(), one = eye(n / 2, {.dtype = dtype});
+      EXPECT_LE(distance(f.S, s), near);
+      EXPECT_LE(distance(matmul(u * astype(f.S, dtype), vh), a), near) << name(dtype) << n << facts(layout);
+      EXPECT_LE(distance(matmul(adjoint_of(u), u), one), near);
+      EXPECT_LE(distance(matmul(vh, adjoint_of(vh)), one), near);
     }
   }
 }

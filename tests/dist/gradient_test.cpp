@@ -150,6 +150,26 @@ TEST(Gradients, OfLogdetAndCholeskyAreHermitian) {
   }
 }
 
+// By what is counted: solve goes back by substitution (4 n² for one column), inv by two products.
+// Another factorisation would be 2/3 n³ more.
+TEST(Gradients, OfSolveAndInvFactorNothingAgain) {
+  constexpr double n = 200, cube = n * n * n;
+  const Tensor a = noise_matrix(200, 200);
+  const Matrix w = Matrix::from(noise_matrix(200, 200, f64, 3), some_layout(16)),
+               b = Matrix::from(noise_matrix(200, 1, f64, 2), some_layout(16));
+  const auto back = [](const Tensor& t, const std::function<Tensor(const Matrix&)>& loss) {
+    const Matrix m = Matrix::from(t, some_layout(16));
+    GradientTape tape;
+    watch(tape, m);
+    const Tensor l = loss(m);
+    const double before = traffic().flops;
+    gradient(tape, l, m);
+    return (traffic().flops - before) * size();
+  };
+  EXPECT_LE(back(a, [&](const Matrix& m) { return dot(b, solve(m, b)); }), 1.0 / 3 * cube);
+  EXPECT_LE(back(a, [&](const Matrix& m) { return dot(w, inv(m)); }), (4 + 1.0 / 3) * cube);
+}
+
 TEST(Gradients, GoThroughProductsAndSeveralSteps) {
   const Tensor a = spd(17, f64), b = noise_matrix(17, 3);
   const auto local_loss = [&](const Tensor& m) {

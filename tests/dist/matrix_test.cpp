@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "dist/matrix.hpp"
+#include "dist/scalapack.hpp"
 #include "dist/team.hpp"
 #include "matrices.hpp"
 
@@ -237,6 +238,52 @@ TEST(Traffic, IsCountedAlsoInsideScaLAPACK) {
     EXPECT_GT(after.messages, before.messages + 16);
     EXPECT_GT(after.bytes, before.bytes + 1024);
   }
+}
+
+// What f sends, on this rank.
+Traffic sent_by(const std::function<void()>& f) {
+  const Traffic before = traffic();
+  f();
+  const Traffic after = traffic();
+  return {after.messages - before.messages, after.bytes - before.bytes, after.flops - before.flops};
+}
+
+TEST(Traffic, OfOneCollectiveIsLogarithmicInTheRanks) {
+  const std::int64_t levels = size() == 1 ? 0 : size() == 2 ? 1 : 2;  // up to four ranks
+  std::vector<double> v(1000, 1);
+  const Traffic cast = sent_by([&] { broadcast(v.data(), 8000); });
+  EXPECT_EQ(cast.messages, levels);
+  EXPECT_EQ(cast.bytes, levels * 8000);
+  const Traffic sum = sent_by([&] { all_sum(v.data(), 1000); });  // there and back
+  EXPECT_EQ(sum.messages, 2 * levels);
+  EXPECT_EQ(sum.bytes, 2 * levels * 8000);
+  const Traffic met = sent_by([] { meet("here"); });
+  EXPECT_EQ(met.messages, 2 * levels);
+  EXPECT_EQ(met.bytes, 2 * levels * 16);
+}
+
+// p?gemr2d sends every element that changes its rank once, and some numbers about both layouts.
+TEST(Traffic, OfARedistributionIsTheElementsThatMove) {
+  constexpr std::int64_t n = 256;
+  const Matrix a = Matrix::from(noise_matrix(n, n), {Grid(1, size()), 8}),
+               b = Matrix::from(zeros({n, n}), {Grid(size(), 1), 16});
+  const Traffic sent = sent_by([&] {
+    scalapack::redistribute<double>(n, n, local<double>(a), {}, local<double>(b), {}, a.state().grid.state().context);
+  });
+  EXPECT_EQ(distance(b.gather(), a.gather()), 0);
+  std::int64_t moved = 0;
+  const Axis& axis = b.state().row;
+  for (std::int64_t i = 0; i < n; ++i) moved += axis.owner(i) == rank() ? 0 : a.local_columns();
+  EXPECT_GE(sent.bytes, 8 * moved);
+  EXPECT_LE(sent.bytes, 8 * moved + 1024 * size());
+  EXPECT_GE(sent.messages, size() - 1);
+  EXPECT_LE(sent.messages, 4 * size());
+}
+
+TEST(Traffic, OfAProductHasItsFlops) {
+  const Matrix a = Matrix::from(noise_matrix(90, 40), some_layout(8)),
+               b = Matrix::from(noise_matrix(40, 70), some_layout(8));
+  EXPECT_DOUBLE_EQ(sent_by([&] { matmul(a, b); }).flops, 2.0 * 90 * 40 * 70 / size());
 }
 
 }  // namespace

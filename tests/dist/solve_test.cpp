@@ -128,7 +128,7 @@ TEST(Solve, PoliciesAreThoseOfOneMachine) {
   EXPECT_THROW(solve(da, db, {.if_ill = "sometimes"}), ArgumentError);
 }
 
-TEST(Solve, WhatIsLargeIsRegularisedWhereItIs) {
+TEST(Solve, WhatIsOfLowRankIsRegularisedAsOnOneMachine) {
   const std::int64_t n = 310;
   const Tensor u = noise_matrix(n, 5), a = matmul(u, matrix_transpose(noise_matrix(n, 5, f64, 3))),
                b = noise_matrix(n, 1, f64, 8);
