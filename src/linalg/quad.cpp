@@ -309,7 +309,7 @@ typename QuadLu<T>::Scaled QuadLu<T>::determinant() const {
 }
 
 template <class T>
-bool quad_positive(std::int64_t n, kernels::View<T> a) {
+bool quad_cholesky(std::int64_t n, kernels::View<T> a, kernels::MutableView<T> l) {
   using Number = typename QuadLu<T>::Number;
   std::vector<std::vector<Number>> m(static_cast<std::size_t>(n));  // the lower triangle
   for (std::size_t i = 0; i < m.size(); ++i)
@@ -323,6 +323,12 @@ bool quad_positive(std::int64_t n, kernels::View<T> a) {
       for (std::size_t j = k + 1; j <= i; ++j) m[i][j] = m[i][j] - factor * conjugate(m[j][k]);
     }
   }
+  for (std::size_t k = 0; l.data && k < m.size(); ++k) {  // pivot · (column of a unit lower triangle) so far
+    const Number root = widened(T(std::sqrt(rounded<T>(m[k][k]))));
+    for (std::size_t i = k; i < m.size(); ++i)
+      l.data[static_cast<std::int64_t>(i) * l.rows + static_cast<std::int64_t>(k) * l.columns] =
+          rounded<T>(i == k ? root : m[i][k] / root);
+  }
   return true;
 }
 
@@ -331,7 +337,7 @@ bool quad_positive(std::int64_t n, kernels::View<T> a) {
   template double quad_solve(const QuadLu<T>&, kernels::View<T>, T*, std::int64_t, int, \
                              const std::function<bool(std::int64_t)>&);                 \
   template std::optional<QuadInverse<T>> quad_inverse(std::int64_t, kernels::View<T>);  \
-  template bool quad_positive(std::int64_t, kernels::View<T>);
+  template bool quad_cholesky(std::int64_t, kernels::View<T>, kernels::MutableView<T>);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

@@ -85,8 +85,9 @@ struct QuadInverse {
 template <class T>
 std::optional<QuadInverse<T>> quad_inverse(std::int64_t n, kernels::View<T> a);
 
-// Whether a Hermitian matrix is positive definite: by the signs of its pivots.
+// Whether a Hermitian matrix is positive definite: by the signs of its pivots. Then `l` gets the lower triangle of
+// its factor, if there is anywhere to put it.
 template <class T>
-bool quad_positive(std::int64_t n, kernels::View<T> a);
+bool quad_cholesky(std::int64_t n, kernels::View<T> a, kernels::MutableView<T> l = {});
 
 }  // namespace wp::linalg

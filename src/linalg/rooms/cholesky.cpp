@@ -50,8 +50,8 @@ double least_eigenvalue(std::int64_t n, kernels::View<T> l, const std::vector<do
   return 1 / (inverse * inverse);
 }
 
-// L of one member in the place of its lower triangle. A pivot that is only positive by rounding
-// is looked at exactly: again() gives the whole matrix.
+// L of one member in the place of its lower triangle. A pivot that may be positive, or not, only by rounding is
+// looked at exactly: again() gives the whole matrix.
 template <class T, class Again>
 Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& again) {
   using R = typename kernels::RealOf<T>::type;
@@ -59,16 +59,24 @@ Status factor(std::int64_t n, kernels::MutableView<T> view, Verdict& v, Again&& 
   std::vector<double> whole, left;
   for (std::int64_t i = 0; i < n; ++i) whole.push_back(diagonal(i));
   v.pivot = kernels::cholesky_factor<T>(n, view);
+  const double least = 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
+  if (v.pivot > 0) {
+    // Rounding moves a pivot by n u a_kk ‖H⁻¹‖, H the rows before it with a diagonal of ones.
+    const double before = whole[static_cast<std::size_t>(v.pivot)];
+    if (n <= kQuadLargest && before > 0 &&
+        diagonal(v.pivot) * least_eigenvalue<T>(v.pivot, view, whole) >= -least * before &&
+        quad_cholesky<T>(n, {again().matrix.data(), n, 1}, view))
+      v.pivot = -1;
+  }
   if (v.pivot >= 0) return Status::not_spd;
   for (std::int64_t i = 0; i < n; ++i) left.push_back(diagonal(i));
   v.rcond = least_share(whole, left);
   if (n == 0 || n > kExact) return Status::ok;
-  const double least = 1e3 * static_cast<double>(n) * std::numeric_limits<R>::epsilon();
   if (v.rcond >= least && least_eigenvalue<T>(n, view, whole) >= least) return Status::ok;
   const Hermitian<T> h = again();
   const kernels::View<T> matrix{h.matrix.data(), n, 1};
   v.exactly_singular = kernels::exactly_singular<T>(n, matrix);
-  const bool positive = !v.exactly_singular && (n > kQuadLargest || quad_positive<T>(n, matrix));
+  const bool positive = !v.exactly_singular && (n > kQuadLargest || quad_cholesky<T>(n, matrix));
   return positive ? Status::ok : Status::not_spd;
 }
 
