@@ -63,18 +63,6 @@ double System<T>::proved_error(std::int64_t columns, bool adjoint, const T* b, c
       });
 }
 
-namespace {
-
-// ‖A⁻¹‖₁ up to which nothing depends on a factor of 10 in it where answers are improved in any case (`cheap`): rcond
-// is then 2⁻²³ at least in f64, and its estimate ends early: a substitution costs as much as all of its messages. In
-// f32 there is no such number.
-template <class T>
-double surely_well(const linalg::Options& o, bool cheap, double norm) {
-  return cheap && o.refine != linalg::Options::Refine::never ? 0x1p-30 / (linalg::kUnit<T> * norm) : 0;
-}
-
-}  // namespace
-
 // Right-hand sides that every rank has, row-major n × columns, to solutions. The first panel brings the two vectors
 // along that the estimate begins with.
 template <class T>
@@ -94,8 +82,9 @@ Verdict System<T>::panel(std::int64_t columns, T* x, bool cheap, bool adjoint) {
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(x + i * columns, columns, all.data() + i * wide);
     substitute(wide, all.data(), false);
     for (std::int64_t i = 0; i < n_; ++i) std::copy_n(all.data() + i * wide, columns, x + i * columns);
-    estimate({all.data() + columns, all.data() + columns + 1, wide},
-             thorough_ ? 0 : surely_well<T>(options_, cheap, norm_));
+    estimate(
+        {all.data() + columns, all.data() + columns + 1, wide},
+        !thorough_ && cheap && options_.refine != linalg::Options::Refine::never ? 1 / (kSurelyWell<T> * norm_) : 0);
     conclude_matrix();
   } else {
     judge();

