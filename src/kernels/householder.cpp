@@ -2,62 +2,13 @@
 
 #include <algorithm>
 
-#include "kernels/gemm.hpp"
 #include "kernels/lapack_call.hpp"
+#include "kernels/reflectors.hpp"
 
 namespace wp::kernels {
 namespace {
 
 constexpr std::int64_t kLeaf = 16;  // columns of a panel that LAPACK factors
-
-template <class T>
-View<T> adjoint(View<T> a) {
-  return a.transposed().conjugated();
-}
-
-// k reflectors of m elements: H₀ H₁ … = I − V S Vᴴ, S upper triangular with sⱼⱼ = tauⱼ and
-// S[:j, j] = −tauⱼ S[:j, :j] (Vᴴ vⱼ)[:j].
-template <class T>
-class Reflectors {
- public:
-  Reflectors(std::int64_t m, std::int64_t k, const T* a, std::int64_t lda, const T* tau)
-      : m_(m), k_(k), v_(m * k), s_(k * k) {
-    for (std::int64_t j = 0; j < k; ++j) {
-      T* const column = v_.data() + j * m;
-      std::fill_n(column, j, T(0));
-      column[j] = T(1);
-      std::copy(a + j * lda + j + 1, a + j * lda + m, column + j + 1);
-    }
-    T* const s = s_.data();
-    gemm<T>(k, k, m, adjoint(v()), v(), {s, 1, k}, Into::set, Part::upper);
-    for (std::int64_t j = 0; j < k; ++j) {
-      T* const column = s + j * k;
-      for (std::int64_t i = 0; i < j; ++i) {  // row i reads rows i … j − 1, which are not written yet
-        T sum = 0;
-        for (std::int64_t l = i; l < j; ++l) sum += s[i + l * k] * column[l];
-        column[i] = -tau[j] * sum;
-      }
-      column[j] = tau[j];
-      std::fill(column + j + 1, column + k, T(0));
-    }
-  }
-  View<T> v() const { return {v_.data(), 1, m_}; }
-  View<T> s() const { return {s_.data(), 1, k_}; }
-
-  // C (m × n) becomes H C, or Hᴴ C.
-  void apply(bool adjoint_of, std::int64_t n, MutableView<T> c) const {
-    if (n == 0) return;
-    Buffer<T> product(k_ * n), turned(k_ * n);
-    const MutableView<T> w{product.data(), 1, k_}, x{turned.data(), 1, k_};
-    gemm<T>(k_, n, m_, adjoint(v()), c, w);
-    gemm<T>(k_, n, k_, adjoint_of ? adjoint(s()) : s(), w, x);
-    gemm<T>(m_, n, k_, v(), x, c, Into::subtract);
-  }
-
- private:
-  std::int64_t m_, k_;
-  Buffer<T> v_, s_;
-};
 
 // A panel by halves: the right one is turned by the reflectors of the left one, and factored below them.
 template <class T>
@@ -110,9 +61,19 @@ void householder_q(std::int64_t m, std::int64_t n, std::int64_t k, T* a, std::in
   }
 }
 
-#define WP_INSTANTIATE(T)                                                         \
-  template void householder_qr(std::int64_t, std::int64_t, T*, std::int64_t, T*); \
-  template void householder_q(std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, const T*);
+template <class T>
+void apply_householder(std::int64_t m, std::int64_t columns, std::int64_t k, const T* a, std::int64_t lda,
+                       const T* tau, MutableView<T> c) {
+  for (std::int64_t i = (k - 1) / kHouseholderBlock * kHouseholderBlock; k > 0 && i >= 0; i -= kHouseholderBlock)
+    Reflectors<T>(m - i, std::min(kHouseholderBlock, k - i), a + i * lda + i, lda, tau + i)
+        .apply(false, columns, c.from(i, 0));
+}
+
+#define WP_INSTANTIATE(T)                                                                                     \
+  template void householder_qr(std::int64_t, std::int64_t, T*, std::int64_t, T*);                             \
+  template void householder_q(std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, const T*);          \
+  template void apply_householder(std::int64_t, std::int64_t, std::int64_t, const T*, std::int64_t, const T*, \
+                                  MutableView<T>);
 WP_LAPACK_TYPES(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

@@ -53,7 +53,7 @@ int svd_lower(bool vectors, Size n, T* l, Real<T>* s);
 
 // ---- A = Z·diag(w)·Zᴴ for symmetric (Hermitian) A, w rising; the other triangle of A is not read
 enum class EighMethod : char {
-  divide,    // syevd: divide and conquer
+  divide,    // syevd: divide and conquer; large real matrices: the same steps on the pool
   qr,        // syev: QR iteration
   relative,  // syevr: multiple relatively robust representations; its vectors are less orthogonal (up to 60 n u seen)
 };
@@ -104,6 +104,9 @@ int sylvester(Op op_a, Op op_b, int sign, Size m, Size n, const T* a, Size lda, 
 // (many of them by kernels/householder, on the pool)
 template <class T>
 int qr(Size m, Size n, T* a, Size lda, T* tau);
+// One of them: x becomes (β, v without its first element, 1) with H x = β e₁; returns tau. 1 ≤ n < 2³¹.
+template <class T>
+T reflector(Size n, T* x);
 // A·P = Q·R with |rᵢᵢ| falling: column j of A·P is column columns[j] (from 0) of A.
 template <class T>
 int qr_pivoted(Size m, Size n, T* a, Size lda, Size* columns, T* tau);

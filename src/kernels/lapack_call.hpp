@@ -150,6 +150,16 @@ bool finite(Triangle triangle, Size n, const T* a, Size lda) {
   }
   return true;
 }
+// Whether the largest element is so far from the ends of the range that nothing overflows or vanishes where a matrix
+// is reduced; LAPACK's drivers scale others.
+template <class R>
+bool moderate(R largest) {
+  constexpr int far = std::numeric_limits<R>::max_exponent / 2;
+  return largest >= std::ldexp(R(1), -far) && largest <= std::ldexp(R(1), far);
+}
+// Rows from which on real matrices are reduced to condensed form on the pool, not by LAPACK.
+inline constexpr Size kOnPool = 48;
+
 template <class T>
 void copy(Size m, Size n, const T* a, Size lda, T* b, Size ldb) {
   for (Size j = 0; j < n; ++j) std::copy_n(a + j * lda, m, b + j * ldb);

@@ -10,7 +10,8 @@ extern "C" {
                   const Int* lwork, Int* info);                                                                     \
   void p##q##mqr_(const char* side, const char* op, const Int* m, const Int* n, const Int* k, const T* a,           \
                   const Int* lda, const T* tau, T* c, const Int* ldc, T* work, const Int* lwork, Int* info, Length, \
-                  Length);
+                  Length);                                                                                          \
+  void p##larfg_(const Int* n, T* first, T* rest, const Int* step, T* tau);
 WP_OF(s, or, float)
 WP_OF(d, or, double)
 WP_OF(c, un, std::complex<float>)
@@ -44,6 +45,15 @@ int qr(Size m, Size n, T* a, Size lda, T* tau) {
   }
   const auto geqrf = pick<T>(sgeqrf_, dgeqrf_, cgeqrf_, zgeqrf_);
   return with_work<T>(n, [&](T* work, Int lwork) { return call(geqrf, m, n, a, lda, tau, work, lwork); });
+}
+
+template <class T>
+T reflector(Size n, T* x) {
+  const Int size = static_cast<Int>(n), step = 1;
+  T tau;
+  const blas::Gate gate;
+  pick<T>(slarfg_, dlarfg_, clarfg_, zlarfg_)(&size, x, x + 1, &step, &tau);
+  return tau;
 }
 
 template <class T>
@@ -90,6 +100,7 @@ int apply_q(Side side, Op op, Size m, Size n, Size k, const T* a, Size lda, cons
 
 #define WP_INSTANTIATE(T)                                                 \
   template int qr(Size, Size, T*, Size, T*);                              \
+  template T reflector(Size, T*);                                         \
   template int qr_pivoted(Size, Size, T*, Size, Size*, T*);               \
   template int householder_product(Size, Size, Size, T*, Size, const T*); \
   template int apply_q(Side, Op, Size, Size, Size, const T*, Size, const T*, T*, Size);

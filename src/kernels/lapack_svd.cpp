@@ -1,3 +1,7 @@
+#include <optional>
+
+#include "kernels/bidiagonal.hpp"
+#include "kernels/householder.hpp"
 #include "kernels/lapack_call.hpp"
 
 namespace wp::lapack {
@@ -10,7 +14,9 @@ extern "C" {
                  const Int* ldu, T* vt, const Int* ldvt, T* work, const Int* lwork, Int* info, Length, Length);      \
   void p##gesvj_(const char* kind, const char* job_u, const char* job_v, const Int* m, const Int* n, T* a,           \
                  const Int* lda, T* s, const Int* mv, T* v, const Int* ldv, T* work, const Int* lwork, Int* info,    \
-                 Length, Length, Length);
+                 Length, Length, Length);                                                                            \
+  void p##bdsdc_(const char* uplo, const char* job, const Int* n, T* d, T* e, T* u, const Int* ldu, T* vt,           \
+                 const Int* ldvt, T* q, Int* iq, T* work, Int* iwork, Int* info, Length, Length);
 WP_OF(s, float)
 WP_OF(d, double)
 #undef WP_OF
@@ -52,6 +58,8 @@ char letter(Vectors vectors) {
 
 template <class T>
 int divide(const Target<T>& t, const T* a, Size lda) {
+  if constexpr (!is_complex<T>)
+    if (const std::optional<int> info = on_pool(t, a, lda)) return *info;
   const Size m = t.m, n = t.n, k = std::min(m, n), most = std::max(m, n);
   const bool none = t.vectors == Vectors::none;
   const Size least = is_complex<T> ? (none ? 2 * k + most : k * k + 3 * k + most)
@@ -73,6 +81,49 @@ int divide(const Target<T>& t, const T* a, Size lda) {
     else
       return run();
   });
+}
+
+// The steps of gesdd, those that take most of the time on the pool, for m ≥ n; U thin. A, m × n, is destroyed.
+template <class T>
+int divide_on_pool(const Target<T>& t, T* a) {
+  const Size m = t.m, n = t.n, length = 3 * n * n + 4 * n;
+  if (!fit(length)) return kTooLarge;
+  const bool none = t.vectors == Vectors::none;
+  Buffer<T> p(n * n), e(n), tau_q(n), tau_p(n);
+  kernels::bidiagonalise<T>(m, n, a, m, p.data(), n, t.s, e.data(), tau_q.data(), tau_p.data());
+  {
+    Buffer<T> work(none ? 4 * n : length);
+    Buffer<Int> integers(8 * n);
+    const char job = none ? 'N' : 'I';
+    const int info =
+        call(pick<T>(sbdsdc_, dbdsdc_, nullptr, nullptr), 'U', job, n, t.s, e.data(), t.u, none ? Size{1} : t.ldu,
+             t.vh, none ? Size{1} : t.ldvh, nullptr, nullptr, work.data(), integers.data());
+    if (info != 0 || none) return info;
+  }
+  for (Size j = 0; j < n; ++j) std::fill_n(t.u + j * t.ldu + n, m - n, T(0));
+  kernels::apply_householder<T>(m, n, n, a, m, tau_q.data(), {t.u, 1, t.ldu});
+  kernels::apply_householder<T>(n - 1, n, n - 1, p.data() + 1, n, tau_p.data(), {t.vh + t.ldvh, t.ldvh, 1});
+  return 0;
+}
+// The same for any shape but very tall ones and full factors that are not square: those are LAPACK's.
+template <class T>
+std::optional<int> on_pool(const Target<T>& t, const T* a, Size lda) {
+  const Size m = t.m, n = t.n, k = std::min(m, n);
+  if (k < kOnPool || std::max(m, n) > 8 * k / 5 || (t.vectors == Vectors::full && m != n)) return {};
+  Buffer<T> copied(m * n);
+  const bool wide = m < n, none = t.vectors == Vectors::none;
+  wide ? adjoint(m, n, a, lda, copied.data(), n) : copy(m, n, a, lda, copied.data(), m);
+  T largest = 0;
+  for (Size i = 0; i < m * n; ++i) largest = std::max(largest, std::abs(copied.data()[i]));
+  if (!moderate(largest)) return {};
+  if (!wide) return divide_on_pool(t, copied.data());
+  auto v = scratch<T>(none ? 0 : n * k), uh = scratch<T>(none ? 0 : k * k);
+  if (const int info = divide_on_pool<T>({t.vectors, n, m, t.s, v.data(), n, uh.data(), k}, copied.data()))
+    return info;
+  if (none) return 0;
+  adjoint(n, k, v.data(), n, t.vh, t.ldvh);
+  adjoint(k, k, uh.data(), k, t.u, t.ldu);
+  return 0;
 }
 
 template <class T>

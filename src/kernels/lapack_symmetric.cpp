@@ -1,4 +1,6 @@
+#include "kernels/householder.hpp"
 #include "kernels/lapack_call.hpp"
+#include "kernels/tridiagonal.hpp"
 
 namespace wp::lapack {
 
@@ -14,7 +16,10 @@ extern "C" {
                 const Int* lwork, Int* info, Length, Length);                                                        \
   void p##sygvd_(const Int* type, const char* job, const char* uplo, const Int* n, T* a, const Int* lda, T* b,       \
                  const Int* ldb, T* w, T* work, const Int* lwork, Int* iwork, const Int* liwork, Int* info, Length,  \
-                 Length);
+                 Length);                                                                                            \
+  void p##sterf_(const Int* n, T* d, T* e, Int* info);                                                               \
+  void p##stedc_(const char* job, const Int* n, T* d, T* e, T* z, const Int* ldz, T* work, const Int* lwork,         \
+                 Int* iwork, const Int* liwork, Int* info, Length);
 WP_OF(s, float)
 WP_OF(d, double)
 #undef WP_OF
@@ -68,6 +73,33 @@ int divide(bool vectors, char uplo, Size n, T* a, Size lda, Real<T>* w) {
   });
 }
 
+// The steps of syevd, those that take most of the time on the pool. A is destroyed.
+template <class T>
+int divide_on_pool(Size n, T* a, T* w, T* z, Size ldz) {
+  const Size length = 1 + 4 * n + n * n, integer_count = 3 + 5 * n;
+  if (!fit(length)) return kTooLarge;
+  Buffer<T> e(n), tau(n);
+  kernels::tridiagonalise(n, a, n, w, e.data(), tau.data());
+  if (!z) return call(pick<T>(ssterf_, dsterf_, nullptr, nullptr), n, w, e.data());
+  {
+    Buffer<T> work(length);
+    Buffer<Int> integers(integer_count);
+    const int info = call(pick<T>(sstedc_, dstedc_, nullptr, nullptr), 'I', n, w, e.data(), z, ldz, work.data(),
+                          length, integers.data(), integer_count);
+    if (info != 0) return info;
+  }
+  kernels::apply_householder<T>(n - 1, n, n - 1, a + 1, n, tau.data(), {z + 1, 1, ldz});
+  return 0;
+}
+
+template <class T>
+T largest_below(Size n, const T* a) {
+  T largest = 0;
+  for (Size j = 0; j < n; ++j)
+    for (Size i = j; i < n; ++i) largest = std::max(largest, std::abs(a[i + j * n]));
+  return largest;
+}
+
 // A is destroyed; an incomplete set of values counts as not converged.
 template <class T>
 int relative(char uplo, Size n, T* a, Size lda, Real<T>* w, T* z, Size ldz) {
@@ -115,6 +147,12 @@ int eigh_by(EighMethod method, Triangle triangle, Size n, const T* a, Size lda, 
   if (method == EighMethod::divide && !fit(DivideLengths<T>(z, n).work, DivideLengths<T>(z, n).reals))
     return kTooLarge;
   if (!finite(triangle, n, a, lda)) return kNotFinite;
+  if constexpr (!is_complex<T>)
+    if (method == EighMethod::divide && n >= kOnPool) {
+      Buffer<T> lower(n * n);
+      triangle == Triangle::lower ? copy(n, n, a, lda, lower.data(), n) : adjoint(n, n, a, lda, lower.data(), n);
+      if (moderate(largest_below(n, lower.data()))) return divide_on_pool(n, lower.data(), w, z, ldz);
+    }
   const bool inside = z && method != EighMethod::relative;  // the copy of A becomes Z
   auto copied = scratch<T>(inside ? 0 : n * n);
   T* const work = inside ? z : copied.data();
