@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <cstdlib>
 
 #include "kernels/gemm.hpp"
 
@@ -24,30 +25,43 @@ void for_tiles(std::int64_t rows, std::int64_t tallest, Body&& body) {
   }
 }
 
+// f(i, j) for all elements of a matrix, eight rows at a time where columns are contiguous: a line of memory is then
+// read once. Row by row it would be gone before its next element, where columns are a power of two apart: they share
+// a few places of the cache.
+template <class F>
+[[gnu::always_inline]] inline void by_lines(std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+                                            std::int64_t column_stride, F&& f) {
+  const std::int64_t together = std::abs(row_stride) < std::abs(column_stride) ? 8 : 1;
+  for (std::int64_t first = 0; first < rows; first += together) {
+    const std::int64_t last = std::min(first + together, rows);
+    if (together == 1)
+      for (std::int64_t j = 0; j < columns; ++j) f(first, j);
+    else
+      for (std::int64_t j = 0; j < columns; ++j)
+        for (std::int64_t i = first; i < last; ++i) f(i, j);
+  }
+}
+
 // k × columns of B, padded with zeros to `width` columns: [k][width].
 template <class T>
 void pack_b(std::int64_t k, std::int64_t columns, std::int64_t width, View<T> b, T* to) {
-  for (std::int64_t p = 0; p < k; ++p, to += width) {
-    const T* const from = b.data + p * b.rows;
-    if (b.columns == 1)
-      std::copy_n(from, columns, to);
-    else
-      for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j * b.columns];
-    for (std::int64_t j = columns; j < width; ++j) to[j] = T(0);
-  }
+  if (b.columns == 1)
+    for (std::int64_t p = 0; p < k; ++p) std::copy_n(b.data + p * b.rows, columns, to + p * width);
+  else
+    by_lines(k, columns, b.rows, b.columns,
+             [&](std::int64_t p, std::int64_t j) { to[p * width + j] = b.data[p * b.rows + j * b.columns]; });
+  for (std::int64_t p = 0; p < k; ++p) std::fill_n(to + p * width + columns, width - columns, T(0));
 }
 // Complex: each row becomes a row of real and a row of imaginary parts.
 template <class R>
 void pack_b(std::int64_t k, std::int64_t columns, std::int64_t width, View<std::complex<R>> b, R* to) {
-  for (std::int64_t p = 0; p < k; ++p, to += 2 * width) {
-    const std::complex<R>* const from = b.data + p * b.rows;
-    const R sign = b.conjugate ? R(-1) : R(1);
-    for (std::int64_t j = 0; j < columns; ++j) {
-      to[j] = from[j * b.columns].real();
-      to[width + j] = sign * from[j * b.columns].imag();
-    }
-    for (std::int64_t j = columns; j < width; ++j) to[j] = to[width + j] = R(0);
-  }
+  const R sign = b.conjugate ? R(-1) : R(1);
+  by_lines(k, columns, b.rows, b.columns, [&](std::int64_t p, std::int64_t j) {
+    const std::complex<R> v = b.data[p * b.rows + j * b.columns];
+    to[2 * p * width + j] = v.real();
+    to[(2 * p + 1) * width + j] = sign * v.imag();
+  });
+  for (std::int64_t p = 0; p < 2 * k; ++p) std::fill_n(to + p * width + columns, width - columns, R(0));
 }
 
 // rows × k of A: [k][rows].

@@ -80,13 +80,14 @@ class Base {
     unpack(n, columns, width, packed, x);
   }
   static void unpack(std::int64_t n, std::int64_t columns, std::int64_t width, const R* packed, MutableView<T> x) {
-    for (std::int64_t i = 0; i < n; ++i, packed += parts * width, x.data += x.rows)
-      for (std::int64_t j = 0; j < columns; ++j) {
-        if constexpr (parts == 1)
-          x.data[j * x.columns] = packed[j];
-        else
-          x.data[j * x.columns] = T(packed[j], packed[width + j]);
-      }
+    by_lines(n, columns, x.rows, x.columns, [&](std::int64_t i, std::int64_t j) {
+      const R* const from = packed + i * parts * width + j;
+      T& to = x.data[i * x.rows + j * x.columns];
+      if constexpr (parts == 1)
+        to = from[0];
+      else
+        to = T(from[0], from[width]);
+    });
   }
 
   using Substitute = void (*)(std::int64_t, const R*, std::int64_t, R*, std::int64_t, const Divisor<T>*);
