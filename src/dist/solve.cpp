@@ -98,7 +98,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   const DType asked = p.a.dtype();
   const bool fits = fits_one_place(p.a), must = needs_one_place(o, n);
   const auto wide = [&](const Matrix& m) { return m.defined() ? converted(m, dtype_v<T>) : m; };
-  const Matrix a = wide(p.a), b = wide(p.b);
+  const Matrix b = wide(p.b);
   const Matrix* const right = b.defined() ? &b : nullptr;
   Answer out;
   Verdict v;
@@ -115,12 +115,12 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   if (!nonfinite.empty()) {
     v.status = Status::nonfinite_input;
     out.x = make_like(b);
-    if (keep) *keep = std::make_shared<System<T>>(a, o);  // A may be as good as any
+    if (keep) *keep = std::make_shared<System<T>>(p.a, o);  // A may be as good as any
   } else if (ridge && !must) {
-    v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
+    v = regularise<T>(wide(p.a), right, o, Method::ridge, {}, out.x);
     if (fits && v.status != Status::nonfinite_input && in_doubt<T>(v)) second_opinion();
   } else {
-    if (!must || keep) system = std::make_shared<System<T>>(a, o, fits && p.told);
+    if (!must || keep) system = std::make_shared<System<T>>(p.a, o, fits && p.told);
     if (!must) v = b.defined() ? system->solve(b, out.x) : system->inverse(out.x);
     if (system) nonfinite = system->nonfinite_text();
     if (must || (doubtful() && fits)) second_opinion();
@@ -130,7 +130,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
       v.exactly_singular = v.exactly_singular || reason->exact;
     }
     if (v.status == Status::singular && !fits && (o.if_ill == Policy::pinv || o.if_ill == Policy::ridge))
-      v = regularise<T>(a, right, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v, out.x);
+      v = regularise<T>(wide(p.a), right, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v, out.x);
     if (keep) *keep = system;
   }
   if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
