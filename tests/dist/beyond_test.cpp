@@ -118,6 +118,24 @@ TEST(Beyond, SolutionsAndInversesAreRightToThePromisedDigits) {
   }
 }
 
+// They are computed in the wider dtype, and narrowed while its memory is let go.
+TEST(Beyond, InversesOfNarrowDtypesAreRightToTheirLastDigits) {
+  for (const DType dtype : {f32, c64}) {
+    const Matrix a = Matrix::generate(
+        kSize, kSize, dtype,
+        [](std::int64_t i, std::int64_t j) { return complex128(noise(i, j) + (i == j ? 300 : 0), noise(i, j, 5)); },
+        wide());
+    const Tensor before = a.gather();
+    const auto found = diagnosed::inv(a);
+    EXPECT_EQ(found.diagnosis.status(), linalg::Status::ok) << found.diagnosis;
+    EXPECT_EQ(found.value.dtype(), dtype);
+    EXPECT_EQ(distance(a.gather(), before), 0);
+    const DType twice = dtype == f32 ? f64 : c128;  // X A − I is exact there, and X has its rounding alone
+    const Tensor product = matmul(found.value.astype(twice), a.astype(twice)).gather();
+    EXPECT_LE(distance(product, eye(kSize, {.dtype = twice})), 20 * unit(dtype)) << name(dtype);
+  }
+}
+
 TEST(Beyond, ConditionAndRankAreThoseOfTheSingularValues) {
   EXPECT_NEAR(cond(falling(1e-4).matrix(wide())) / 1e4, 1, 1e-9);
   const auto rank = diagnosed::matrix_rank(falling(1e-4, 5).matrix(wide()));
