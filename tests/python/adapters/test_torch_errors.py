@@ -46,7 +46,7 @@ def in_a_hook(x):
 
 
 TORCH = {"torch.jit.script": in_torchscript, "torch.func.vmap": torch.func.vmap(torch.log), "torch.func.grad": torch.func.grad(lambda x: torch.log(x).sum()),
-         "torch.func.jacrev": torch.func.jacrev(torch.log), "torch.compile": torch.compile(torch.log, backend="eager"), "a hook": in_a_hook,
+         "torch.func.jacrev": torch.func.jacrev(torch.log), "torch.compile": lambda x: torch.compile(torch.log, backend="eager")(x), "a hook": in_a_hook,
          "checkpoint": lambda x: torch.utils.checkpoint.checkpoint(torch.log, x.requires_grad_(), use_reentrant=False),
          "raise from": raised_again(with_cause), "its text": raised_again(with_its_text), "raise in a handler": raised_again(in_a_handler)}
 
