@@ -54,7 +54,8 @@ if(WP_PYTHON)  # the package, as it stands in the build folder
   set_property(TEST python_types PROPERTY ENVIRONMENT "MYPYPATH=${PROJECT_SOURCE_DIR}/python")
   add_test(NAME python_wheel COMMAND ${WP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/python/wheel/check.py ${PROJECT_SOURCE_DIR})
   set_property(TEST python_wheel PROPERTY TIMEOUT 3000)
-  add_test(NAME adapters_core COMMAND ${WP_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/python/adapters/test_core.py)
+  add_test(NAME adapters_core COMMAND ${WP_TEST_PYTHON} -m pytest -q -p no:cacheprovider
+    ${CMAKE_CURRENT_SOURCE_DIR}/python/adapters/test_core.py ${CMAKE_CURRENT_SOURCE_DIR}/python/adapters/test_core_errors.py)
   set_property(TEST adapters_core PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
   if(EXISTS ${PROJECT_SOURCE_DIR}/.bench-venv/bin/python)  # PyTorch, JAX and TensorFlow are there
     set(frameworks_python ${PROJECT_SOURCE_DIR}/.bench-venv/bin/python)
@@ -66,6 +67,10 @@ if(WP_PYTHON)  # the package, as it stands in the build folder
       add_test(NAME adapters_${framework} COMMAND ${frameworks_python} -m pytest -q -p no:cacheprovider ${adapter_tests})
       list(APPEND frameworks_tests adapters_${framework})
     endforeach()
+    set(adapter_tests every_function reports)  # of all three
+    list(TRANSFORM adapter_tests REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/python/adapters/test_\\1.py")
+    add_test(NAME adapters_together COMMAND ${frameworks_python} -m pytest -q -p no:cacheprovider ${adapter_tests})
+    list(APPEND frameworks_tests adapters_together)
     # Some virtual machines announce AMX and do not grant it: bf16 in PyTorch and TensorFlow then ends in SIGILL.
     set_property(TEST ${frameworks_tests} PROPERTY ENVIRONMENT
       "PYTHONPATH=${PROJECT_BINARY_DIR}/python;TF_CPP_MIN_LOG_LEVEL=3;JAX_PLATFORMS=cpu;ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16")

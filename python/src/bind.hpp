@@ -75,6 +75,8 @@ struct type_caster<wp::Dims> {
 namespace wp::python {
 
 PyObject* wrap_diagnosis(const linalg::Diagnosis& d);
+// The name of the class of an error.
+const char* class_name(const Error& e);
 
 // A number, or the name of a rule.
 Setting setting_of(nb::handle o, std::string_view what);
@@ -137,6 +139,7 @@ void bind_summary(nb::module_& m);
 void bind_nn(nb::module_& m);
 void bind_adapters(nb::module_& m);
 void bind_xla(nb::module_& m);
+void bind_tensorflow(nb::module_& m);
 // After all of these: refused calls of what they bound name the argument that is wrong.
 void explain_calls(nb::module_& m);
 

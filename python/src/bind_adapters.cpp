@@ -4,6 +4,7 @@
 #include "kernels/scan.hpp"
 #include "ops/attr.hpp"
 #include "ops/witness.hpp"
+#include "simd/float_state.hpp"
 #include "tensor/note.hpp"
 #include "watcher.hpp"
 #include "wellposed/blame.hpp"
@@ -175,6 +176,10 @@ void bind_adapters(nb::module_& m) {
     Tensor t = Tensor::borrow(x.node()->data, x.dtype(), x.shape(), x.strides(), [x] {});
     t.node()->borrowed = false;
     return t;
+  });
+  m.def("standard_floats", [](const nb::callable& f) {  // f() in a thread of another framework
+    const simd::StandardFloats floats;
+    return f();
   });
   m.def("pass_over", pass_over, nb::arg("folder"));
   m.def("user_line", [] {

@@ -18,11 +18,24 @@ std::string place_text(const Place& p) {
   return p.known() ? p.text() : std::string();
 }
 
+// The exception itself, or the nearest of wellposed's that it was made of: what a library or a program raises from
+// ours, or while it handles ours.
+nb::object of_wellposed(nb::object error) {
+  constexpr int kMost = 64;  // a cause may be its own
+  for (int k = 0; k < kMost && !error.is_none(); ++k) {
+    if (nb::hasattr(error, "_blame") || nb::hasattr(error, "_error")) return error;
+    nb::object before = error.attr("__cause__");
+    error = before.is_none() ? nb::object(error.attr("__context__")) : before;
+  }
+  throw nb::type_error("blame: the exception is not one of wellposed's, nor was it made of one.");
+}
+
 Blame blame_of(nb::object o, nb::object element) {
   if (PyExceptionInstance_Check(o.ptr())) {
-    if (nb::hasattr(o, "_blame")) return nb::cast<Blame>(o.attr("_blame"));  // an adapter's
-    if (!nb::hasattr(o, "_error")) throw nb::type_error("blame: the exception is not one of wellposed's.");
-    const auto* const kept = static_cast<std::exception_ptr*>(nb::capsule(o.attr("_error")).data("wellposed.error"));
+    const nb::object error = of_wellposed(o);
+    if (nb::hasattr(error, "_blame")) return nb::cast<Blame>(error.attr("_blame"));  // an adapter's
+    const auto* const kept =
+        static_cast<std::exception_ptr*>(nb::capsule(error.attr("_error")).data("wellposed.error"));
     try {
       std::rethrow_exception(*kept);
     } catch (const Error& e) {

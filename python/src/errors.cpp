@@ -15,9 +15,7 @@ namespace wp::python {
 thread_local bool findings_wait = false;
 std::atomic<bool> others_wait{false};
 
-namespace {
-
-// The name of the class of an error; derived classes before their bases.
+// Derived classes before their bases.
 const char* class_name(const Error& e) {
   if (dynamic_cast<const SingularMatrix*>(&e)) return "SingularMatrix";
   if (dynamic_cast<const NotPositiveDefinite*>(&e)) return "NotPositiveDefinite";
@@ -39,6 +37,8 @@ const char* class_name(const Error& e) {
   if (dynamic_cast<const InternalError*>(&e)) return "InternalError";
   return "Error";
 }
+
+namespace {
 
 nb::object class_of(const char* name) {
   nb::object errors = nb::module_::import_("wellposed._errors");

@@ -43,6 +43,7 @@ NB_MODULE(_core, m) {
   bind_nn(m);
   bind_adapters(m);
   bind_xla(m);
+  bind_tensorflow(m);
   m.def("run_command", run_command, nb::call_guard<nb::gil_scoped_release>());
   explain_calls(m);
 }

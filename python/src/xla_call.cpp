@@ -2,13 +2,10 @@
 // interface with stable layouts (XLA FFI 0.x). Calls of the op table run on the buffers in place, without Python;
 // derivatives go through Python, which gets the buffers as tensors, and their results are copied out.
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <shared_mutex>
 
-#include "base/interrupt.hpp"
-#include "bind.hpp"
 #include "ops/dispatch.hpp"
+#include "programs.hpp"
+#include "simd/float_state.hpp"
 
 namespace wp::python {
 namespace {
@@ -114,14 +111,14 @@ Tensor shown(const xla::Buffer& b) {
   return t;
 }
 
-// Functions of Python; never destroyed.
+// What runs programs; never destroyed.
 struct Functions {
-  nb::object run;   // run(program, tensors): the results
-  nb::object plan;  // plan(program): (function of the op table, options) if that is all it takes, or None
+  nb::object run;  // run(program, tensors): the results
+  Programs programs;
 };
-Functions& functions() {
-  static auto* const f = new Functions;
-  return *f;
+Functions*& functions() {
+  static Functions* f = nullptr;
+  return f;
 }
 
 std::string_view program_of(const xla::Frame& f) {
@@ -136,25 +133,6 @@ std::string_view program_of(const xla::Frame& f) {
 
 const xla::Buffer& buffer(const xla::List& l, std::size_t i) {
   return *static_cast<const xla::Buffer*>(l.items[i]);
-}
-
-// What is known of programs, by their texts; looked up without Python's lock. Without an op: Python runs it.
-const Planned& plan_for(std::string_view program, std::size_t tensors) {
-  static std::shared_mutex mutex;
-  static auto* const known = new std::map<std::string, Planned, std::less<>>;  // entries stay where they are
-  {
-    const std::shared_lock lock(mutex);
-    if (const auto at = known->find(program); at != known->end()) return at->second;
-  }
-  Planned plan{nullptr, {}};
-  {
-    const nb::gil_scoped_acquire lock;
-    const nb::object told = functions().plan(nb::str(program.data(), program.size()));
-    if (!told.is_none())
-      if (auto made = plan_of(nb::object(told[0]).ptr(), nb::object(told[1]).ptr(), tensors)) plan = std::move(*made);
-  }
-  const std::unique_lock lock(mutex);
-  return known->emplace(std::string(program), std::move(plan)).first->second;
 }
 
 void check_count(std::size_t made, const xla::Frame& f) {
@@ -192,21 +170,19 @@ void run_planned(const xla::Frame& f, const Planned& plan) {
 }
 
 void run(const xla::Frame& f) {
+  const simd::StandardFloats floats;
   const std::string_view program = program_of(f);
-  const Planned& plan = plan_for(program, static_cast<std::size_t>(f.arguments.count));
+  const Planned& plan = functions()->programs.of(program, static_cast<std::size_t>(f.arguments.count));
   if (plan.op) {
     run_planned(f, plan);
-    if (findings_wait || others_wait.load(std::memory_order_relaxed)) [[unlikely]] {
-      const nb::gil_scoped_acquire lock;
-      tell_findings();
-    }
+    tell_findings_unlocked();
     return;
   }
   const nb::gil_scoped_acquire lock;
   nb::list in;
   for (std::int64_t i = 0; i < f.arguments.count; ++i)
     in.append(nb::steal(wrap(shown(buffer(f.arguments, static_cast<std::size_t>(i))))));
-  const auto out = nb::cast<std::vector<Tensor>>(functions().run(nb::str(program.data(), program.size()), in));
+  const auto out = nb::cast<std::vector<Tensor>>(functions()->run(nb::str(program.data(), program.size()), in));
   check_count(out.size(), f);
   for (std::size_t i = 0; i < out.size(); ++i) copy_out(out[i], buffer(f.results, i));
 }
@@ -224,13 +200,8 @@ void* handler(xla::Frame* f) {
   try {
     run(*f);
     return nullptr;
-  } catch (nb::python_error& e) {
-    const nb::gil_scoped_acquire lock;
-    words = nb::cast<std::string>(nb::str(e.value()));
-  } catch (const std::exception& e) {
-    words = e.what();
-  } catch (const Interrupted&) {
-    words = "interrupted.";
+  } catch (...) {
+    words = words_of_exception();
   }
   xla::ErrorText text{sizeof(xla::ErrorText), nullptr, words.c_str(), 3};
   return f->api->make_error(&text);
@@ -240,7 +211,7 @@ void* handler(xla::Frame* f) {
 
 void bind_xla(nb::module_& m) {
   m.def("xla_handler", [](nb::object run, nb::object plan) {
-    functions() = {std::move(run), std::move(plan)};
+    functions() = new Functions{std::move(run), Programs(std::move(plan))};
     return nb::capsule(reinterpret_cast<void*>(handler));
   });
 }

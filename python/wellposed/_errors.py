@@ -10,6 +10,7 @@ class Error(Exception):
     """Every error of wellposed; str(error) is the whole report."""
 
     finding = None
+    _keras_call_info_injected = True  # Keras' layers make new exceptions of those that lack it, and leave behind what these carry
 
     @property
     def code(self):

@@ -31,7 +31,7 @@ void System<T>::improve(std::int64_t columns, bool cheap, bool adjoint, const T*
     const linalg::Refined refined = linalg::refine<T>(
         n_, columns, {x, columns, 1}, weights, {}, linalg::expected_error<T>(verdict_),
         [&](T* r, R* sizes) {
-          residual<T>(a_, {rows_, columns_}, columns, adjoint, b, nullptr, x, r, sizes);
+          residual<T>(whole(), {rows_, columns_}, columns, adjoint, b, nullptr, x, r, sizes);
         },
         [&](kernels::MutableView<T> r) { substitute(columns, r.data, adjoint); });
     v.backward_error = refined.backward_error;
@@ -47,10 +47,10 @@ double System<T>::proved_error(std::int64_t columns, bool adjoint, const T* b, c
   return linalg::triangular_error<T>(
       n_, columns, {x, columns, 1}, adjoint ? rows_ : columns_,
       [&](T* r, R* sizes) {
-        residual<T>(a_, {rows_, columns_}, columns, adjoint, b, nullptr, x, r, sizes);
+        residual<T>(whole(), {rows_, columns_}, columns, adjoint, b, nullptr, x, r, sizes);
       },
       [&](double* bound) {
-        Matrix comparison = make_like(a_, f64), v = make_matrix(n_, columns, f64, a_.layout());
+        Matrix comparison = make_like(given_, f64), v = make_matrix(n_, columns, f64, given_.layout());
         const Local<T> s = local<T>(factors_);
         const Local<double> c = local<double>(comparison);
         c.each([&](std::int64_t i, std::int64_t j, double& m) {
@@ -170,7 +170,7 @@ std::optional<Verdict> System<T>::at_once(const Matrix& b, Matrix& x, bool adjoi
 template <class T>
 Verdict System<T>::no_answer(const Matrix& like, Matrix& x) {
   judge();
-  x = make_like(like);
+  x = make_like(like, dtype_v<T>);
   fill_nan(x);
   return verdict_;
 }
@@ -200,7 +200,7 @@ bool System<T>::invert_factors() {
   f.each([](std::int64_t i, std::int64_t j, T& v) {
     if (i < j) v = T(0);
   });
-  Matrix turned = make_like(a_);
+  Matrix turned = make_like(factors_);
   scalapack::transpose<T>(true, f, local<T>(turned));
   const Local<T> t = local<T>(turned);
   f.each([&](std::int64_t i, std::int64_t j, T& v) {
@@ -235,7 +235,7 @@ Verdict System<T>::inverse(Matrix& x) {
   // No refinement makes a singular matrix good; of triangles, the error may be proved to be small.
   if (!solvable() || (verdict_.status == Status::singular && verdict_.method != Method::substitution &&
                       options_.if_ill != Policy::ignore))
-    return no_answer(a_, x);
+    return no_answer(given_, x);
   // Improving n right-hand sides costs more than the inverse: only what would not be ok otherwise.
   constexpr double kPoor = 1e-7;
   const auto good = [&](const Verdict& v) {
@@ -261,7 +261,7 @@ Verdict System<T>::inverse(Matrix& x) {
     }
     factor();
   }
-  x = make_like(a_);
+  x = make_like(given_, dtype_v<T>);
   const auto unit = [&](std::int64_t first, std::int64_t count, T* to) {
     std::fill_n(to, n_ * count, T(0));
     for (std::int64_t c = 0; c < count; ++c) to[(first + c) * count + c] = T(1);

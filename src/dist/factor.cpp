@@ -19,6 +19,7 @@
 #include "linalg/choice.hpp"
 #include "linalg/hermitian.hpp"
 #include "linalg/stack.hpp"
+#include "ops/follower.hpp"
 #include "wellposed/ops.hpp"
 
 namespace wp::dist {
@@ -181,6 +182,25 @@ Choleskied choleskied(const Matrix& a, const CholeskyOptions& o, Where where) {
   return {{o.upper ? l.adjoint(where) : l, linalg::Diagnosis(*state)}, *asymmetry};
 }
 
+// A⁻¹ of a Hermitian A = L Lᴴ, from L, as an op of A that differentiates: Ā = −X X̄ X.
+Matrix inverse_with(const Matrix& l, const Matrix& a, const Place& place) {
+  return taped(
+      "dist.inv", {a},
+      [=](const Many& in) {
+        Matrix x = copy_of(l);
+        linalg::with_float(x.dtype(), [&]<class T>(T) {
+          scalapack::potri<T>(local<T>(x));
+          keep_triangle<T>(x, false);
+        });
+        return converted(hermitian_part(x, "lower").matrix, in[0].dtype());
+      },
+      [=](const Many&, const Matrix& x, const Matrix& g) -> Many {
+        return {hermitian_cotangent(product(-1, x, false, product(1, g, false, x, false, place), false, place), {},
+                                    place)};
+      },
+      place, {Notes::gives});
+}
+
 struct Logdetted {
   Diagnosed<Tensor> found;
   double asymmetry = 0;
@@ -215,24 +235,18 @@ Logdetted logdetted(const Matrix& a, const LogdetOptions& o, Where where) {
           *state = new_state("logdet", l.verdict);
           if (l.verdict.status == Status::ok) {
             sum = log_of_squares(l.part.matrix);
-            *factor = l.part.matrix;
+            if (!l.doubtful) *factor = l.part.matrix;
           }
         }
         const Tensor value = Tensor(Scalar(sum));
         return real_of(a.dtype()) == f32 ? wp::astype(value, f32) : value;
       },
-      // Ā = ḡ A⁻¹ (A Hermitian), from the factor; differentiated again by the inverse, which has a rule
+      // Ā = ḡ A⁻¹ (A Hermitian), from the factor
       [=](const Many& in, const Tensor&, const Tensor& g) -> Many {
-        if (context().listeners || !factor->defined()) {
-          const Matrix inverse = inv(meant_hermitian(in[0], uplo, place), {.assume = "spd"});
-          return {hermitian_cotangent(scaled_by(g, inverse, place), uplo, place)};
-        }
-        Matrix x = copy_of(*factor);
-        linalg::with_float(x.dtype(), [&]<class T>(T) {
-          scalapack::potri<T>(local<T>(x));
-          keep_triangle<T>(x, false);
-        });
-        const Matrix inverse = converted(hermitian_part(x, "lower").matrix, in[0].dtype());
+        const bool again = followed(in[0].state().storage);
+        const Matrix meant = again || !factor->defined() ? meant_hermitian(in[0], uplo, place) : in[0];
+        const Matrix inverse =
+            factor->defined() ? inverse_with(*factor, meant, place) : inv(meant, {.assume = "spd"});
         return {hermitian_cotangent(scaled_by(g, inverse, place), uplo, place)};
       },
       place, {Notes::gives, state});

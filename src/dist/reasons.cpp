@@ -94,16 +94,16 @@ std::vector<double> decomposed_in_place(std::int64_t n, std::int64_t k, std::vec
 
 // A X or Aᴴ X of k vectors that every rank has.
 template <class T>
-std::vector<T> System<T>::times(std::int64_t k, const std::vector<T>& x, bool adjoint) const {
+std::vector<T> System<T>::times(std::int64_t k, const std::vector<T>& x, bool adjoint) {
   const std::vector<int> none;
   std::vector<T> zero(x.size(), T(0)), out(x.size());
-  residual<T>(a_, {none, none}, k, adjoint, zero.data(), nullptr, x.data(), out.data(), nullptr);
+  residual<T>(whole(), {none, none}, k, adjoint, zero.data(), nullptr, x.data(), out.data(), nullptr);
   return out;
 }
 
 // σ₁, from below: powers of AᴴA.
 template <class T>
-double System<T>::largest_value() const {
+double System<T>::largest_value() {
   constexpr int kSteps = 10;
   std::vector<T> x(static_cast<std::size_t>(n_)), other(x.size());
   kernels::inverse_norm_starts<T>(n_, other.data(), x.data(), 1);
@@ -157,9 +157,9 @@ typename System<T>::Reason System<T>::explain(double unit) {
   // Names are of columns; of a symmetric matrix also of rows.
   const bool both = verdict_.structure == Structure::symmetric || verdict_.structure == Structure::spd;
   if (!left.empty())
-    reason.rows = relation(a_, left, true, both ? options_.names : std::vector<std::string>(), reason.exact);
+    reason.rows = relation(whole(), left, true, both ? options_.names : std::vector<std::string>(), reason.exact);
   if (right.empty()) return reason;
-  if (!both) reason.columns = relation(a_, right, false, options_.names, reason.exact);
+  if (!both) reason.columns = relation(whole(), right, false, options_.names, reason.exact);
   std::vector<T> null = right;  // of S; that of A is C times it
   double length = 0;
   for (std::size_t i = 0; i < null.size(); ++i) {

@@ -1,4 +1,7 @@
 // solve and inv: a system, a second opinion where it is small and in doubt, and what the policy says.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cmath>
 
 #include "base/text.hpp"
@@ -11,6 +14,7 @@
 #include "dist/spectral.hpp"
 #include "dist/stage.hpp"
 #include "dist/team.hpp"
+#include "kernels/convert.hpp"
 #include "linalg/filters.hpp"
 #include "linalg/quad.hpp"
 #include "linalg/solving.hpp"
@@ -91,6 +95,27 @@ void keep_reason(linalg::Diagnosis::State& state, const typename System<T>::Reas
   };
 }
 
+// The same numbers in another dtype. Nobody else sees a: its memory is let go while the other is filled, so that the
+// two are never there together. Collective.
+Matrix narrowed(Matrix a, DType dtype) {
+  if (a.dtype() == dtype) return a;
+  constexpr std::int64_t kEach = 1 << 18;  // elements
+  const Matrix b = make_like(a, dtype);
+  const Tensor &from = a.state().storage, &to = b.state().storage;
+  const auto wide = static_cast<std::int64_t>(size_of(from.dtype())),
+             narrow = static_cast<std::int64_t>(size_of(dtype)),
+             page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+  for (std::int64_t first = 0; first < from.size(); first += kEach) {
+    const std::int64_t count = std::min(kEach, from.size() - first);
+    char* const begin = from.node()->data + first * wide;
+    kernels::convert(to.node()->data + first * narrow, dtype, begin, from.dtype(), 1, count);
+    const std::int64_t before = (page - reinterpret_cast<std::intptr_t>(begin) % page) % page;
+    if (const std::int64_t pages = (count * wide - before) / page; pages > 0)
+      madvise(begin + before, static_cast<std::size_t>(pages * page), MADV_DONTNEED);
+  }
+  return b;
+}
+
 template <class T>
 Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   const Options& o = p.options;
@@ -98,7 +123,7 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   const DType asked = p.a.dtype();
   const bool fits = fits_one_place(p.a), must = needs_one_place(o, n);
   const auto wide = [&](const Matrix& m) { return m.defined() ? converted(m, dtype_v<T>) : m; };
-  const Matrix a = wide(p.a), b = wide(p.b);
+  const Matrix b = wide(p.b);
   const Matrix* const right = b.defined() ? &b : nullptr;
   Answer out;
   Verdict v;
@@ -115,12 +140,12 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
   if (!nonfinite.empty()) {
     v.status = Status::nonfinite_input;
     out.x = make_like(b);
-    if (keep) *keep = std::make_shared<System<T>>(a, o);  // A may be as good as any
+    if (keep) *keep = std::make_shared<System<T>>(p.a, o);  // A may be as good as any
   } else if (ridge && !must) {
-    v = regularise<T>(a, right, o, Method::ridge, {}, out.x);
+    v = regularise<T>(wide(p.a), right, o, Method::ridge, {}, out.x);
     if (fits && v.status != Status::nonfinite_input && in_doubt<T>(v)) second_opinion();
   } else {
-    if (!must || keep) system = std::make_shared<System<T>>(a, o, fits && p.told);
+    if (!must || keep) system = std::make_shared<System<T>>(p.a, o, fits && p.told);
     if (!must) v = b.defined() ? system->solve(b, out.x) : system->inverse(out.x);
     if (system) nonfinite = system->nonfinite_text();
     if (must || (doubtful() && fits)) second_opinion();
@@ -130,14 +155,14 @@ Answer answer(const Problem& p, std::shared_ptr<System<T>>* keep) {
       v.exactly_singular = v.exactly_singular || reason->exact;
     }
     if (v.status == Status::singular && !fits && (o.if_ill == Policy::pinv || o.if_ill == Policy::ridge))
-      v = regularise<T>(a, right, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v, out.x);
+      v = regularise<T>(wide(p.a), right, o, o.if_ill == Policy::pinv ? Method::pinv : Method::ridge, v, out.x);
     if (keep) *keep = system;
   }
   if (v.status == Status::nonfinite_input && nonfinite.empty()) nonfinite = nonfinite_element(p.a, "A", o.names);
   const bool regularised = v.method == Method::pinv || v.method == Method::ridge;
   const bool keeps = o.if_ill == Policy::ignore && v.status != Status::nonfinite_input && v.status != Status::not_spd;
   if (v.status >= Status::singular && !regularised && !keeps) fill_nan(out.x);
-  out.x = converted(out.x, asked);
+  out.x = narrowed(std::move(out.x), asked);
   consider_dtype(v, out.x, asked);
   out.state = new_state(p.op, v);
   out.state->names = o.names;

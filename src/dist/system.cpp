@@ -24,7 +24,7 @@ using linalg::Assume;
 
 template <class T>
 System<T>::System(const Matrix& a, const Options& options, bool thorough)
-    : a_(meant_by<T>(options, a)), options_(options), n_(a.rows()), thorough_(thorough) {
+    : given_(a), options_(options), narrow_(a.dtype() != dtype_v<T>), a_(made()), n_(a.rows()), thorough_(thorough) {
   if (!survey()) {
     verdict_.status = Status::nonfinite_input;
     return;
@@ -32,6 +32,18 @@ System<T>::System(const Matrix& a, const Options& options, bool thorough)
   look();
   scale();
   factor();
+}
+
+template <class T>
+Matrix System<T>::made() const {
+  return meant_by<T>(options_, converted(given_, dtype_v<T>));
+}
+
+// A, also after it was factored.
+template <class T>
+const Matrix& System<T>::whole() {
+  if (!a_.defined()) a_ = made();
+  return a_;
 }
 
 template <class T>
@@ -54,7 +66,7 @@ template <class T>
 bool System<T>::survey() {
   const Stage stage("look at the matrix");
   constexpr std::int64_t kNear = 1 << 14;  // elements
-  factors_ = make_like(a_);
+  factors_ = narrow_ ? a_ : make_like(a_);
   const Local<T> a = local<T>(a_), copy = local<T>(factors_);
   const std::int64_t m = a.rows(), each = std::max<std::int64_t>(1, kNear / a.leading());
   row_tops_.assign(static_cast<std::size_t>(n_), kernels::kNoExponent);
@@ -65,7 +77,7 @@ bool System<T>::survey() {
   for (std::int64_t first = 0; first < a.columns() && finite; first += each) {
     const std::int64_t count = std::min(each, a.columns() - first);
     // Column-major memory is the transpose to the kernel: its rows are columns here.
-    const kernels::Survey<T> own(count, m, {a.data + first * m, m, 1}, copy.data + first * m);
+    const kernels::Survey<T> own(count, m, {a.data + first * m, m, 1}, narrow_ ? nullptr : copy.data + first * m);
     finite = own.finite() ? 1 : 0;
     for (std::int64_t i = 0; i < m; ++i)
       tops[static_cast<std::size_t>(i)] = std::max(tops[static_cast<std::size_t>(i)], own.columns()[i]);
@@ -167,12 +179,18 @@ void System<T>::scale() {
 // S into the memory of the factors, unless it is there.
 template <class T>
 void System<T>::fresh_copy() {
-  if (!factors_.defined()) factors_ = make_like(a_);
-  if (std::exchange(fresh_, false) && rows_.empty()) return;
-  const Local<T> from = local<T>(a_), to = local<T>(factors_);
-  std::copy_n(from.data, from.rows() * from.columns(), to.data);
+  const bool there = std::exchange(fresh_, false);
+  if (narrow_) a_ = {};
+  if (!there && narrow_) {
+    factors_ = {};
+    factors_ = made();
+  } else if (!there) {
+    if (!factors_.defined()) factors_ = make_like(a_);
+    const Local<T> from = local<T>(a_);
+    std::copy_n(from.data, from.rows() * from.columns(), local<T>(factors_).data);
+  }
   if (rows_.empty()) return;
-  to.each([&](std::int64_t i, std::int64_t j, T& v) {
+  local<T>(factors_).each([&](std::int64_t i, std::int64_t j, T& v) {
     v = times_power(v, rows_[static_cast<std::size_t>(i)] + columns_[static_cast<std::size_t>(j)]);
   });
 }
@@ -288,7 +306,7 @@ void System<T>::substitute(Matrix& x, bool adjoint) {
 // The same of vectors that every rank has, row-major n × columns.
 template <class T>
 void System<T>::substitute(std::int64_t columns, T* x, bool adjoint) {
-  if (!work_.defined() || work_.columns() != columns) work_ = make_matrix(n_, columns, a_.dtype(), a_.layout());
+  if (!work_.defined() || work_.columns() != columns) work_ = make_matrix(n_, columns, dtype_v<T>, given_.layout());
   scatter_columns<T>(x, 0, columns, local<T>(work_));
   substitute(work_, adjoint);
   gather_columns<T>(local<T>(work_), 0, columns, x);
@@ -312,9 +330,9 @@ void System<T>::conclude_matrix() {
   if (verdict_.method == Method::substitution) {
     verdict_.exactly_singular = zero_pivot_;
   } else if (linalg::suspect<T>(n_, verdict_.rcond)) {
-    const Tensor whole = brought_together(a_);
+    const Tensor all = brought_together(whole());
     verdict_.exactly_singular =
-        kernels::exactly_singular<T>(n_, {reinterpret_cast<const T*>(whole.node()->data), n_, 1});
+        kernels::exactly_singular<T>(n_, {reinterpret_cast<const T*>(all.node()->data), n_, 1});
   }
   linalg::conclude<T>(verdict_, linalg::expected_error<T>(verdict_), options_.min_digits);
   judged_ = true;

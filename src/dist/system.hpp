@@ -28,7 +28,9 @@ inline constexpr std::int64_t kPanel = 64;
 template <class T>
 inline constexpr double kSurelyWell = 0x1p30 * linalg::kUnit<T>;
 
-// T: float, double, complex64, complex128, the dtype of the matrix. Every member function is collective.
+// T: float, double, complex64, complex128, the dtype that is computed in; a matrix of a narrower one is converted,
+// and the factors take the memory of that: where A is needed after them, it is converted again. Every member function
+// is collective.
 template <class T>
 class System {
  public:
@@ -42,7 +44,6 @@ class System {
   bool factored() const noexcept {
     return verdict_.status != Status::nonfinite_input && verdict_.status != Status::not_spd;
   }
-  const Matrix& matrix() const noexcept { return a_; }  // that is meant
 
   // Estimates rcond and judges; solve() does it on the way, if nobody has.
   void judge();
@@ -81,6 +82,8 @@ class System {
   void factor_by_lu();
   void factor_by_qr();
   bool zero_on_diagonal() const;
+  Matrix made() const;
+  const Matrix& whole();
   void fresh_copy();
   void measure(std::int64_t first, std::int64_t count, std::vector<double>& sums);
   void take_norms(std::vector<double>& sums);
@@ -101,12 +104,14 @@ class System {
   bool invert_factors();
   double amplification(const Matrix& x, const std::vector<int>& weights) const;
   std::vector<T> null_vector(bool adjoint);
-  std::vector<T> times(std::int64_t k, const std::vector<T>& x, bool adjoint) const;
-  double largest_value() const;
+  std::vector<T> times(std::int64_t k, const std::vector<T>& x, bool adjoint);
+  double largest_value();
   std::int64_t clear_rank(double unit);
 
-  Matrix a_;
+  const Matrix given_;
   const Options options_;
+  const bool narrow_;  // another dtype was given
+  Matrix a_;           // that is meant; undefined where the factors have its memory
   const std::int64_t n_;
   const bool thorough_;
   Verdict verdict_;

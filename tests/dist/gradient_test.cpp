@@ -150,24 +150,42 @@ TEST(Gradients, OfLogdetAndCholeskyAreHermitian) {
   }
 }
 
-// By what is counted: solve goes back by substitution (4 n² for one column), inv by two products.
-// Another factorisation would be 2/3 n³ more.
-TEST(Gradients, OfSolveAndInvFactorNothingAgain) {
+// By what is counted: solve goes back by substitution (4 n² for one column), inv by two products, logdet by the
+// inverse of its factor (2/3 n³), cholesky by a product and two substitutions of n columns. A factorisation by LU
+// would be 2/3 n³ more, one by Cholesky 1/3 n³.
+TEST(Gradients, OfSolveInvLogdetAndCholeskyFactorNothingAgain) {
   constexpr double n = 200, cube = n * n * n;
-  const Tensor a = noise_matrix(200, 200);
+  const Tensor a = noise_matrix(200, 200), definite = spd(200, f64);
   const Matrix w = Matrix::from(noise_matrix(200, 200, f64, 3), some_layout(16)),
                b = Matrix::from(noise_matrix(200, 1, f64, 2), some_layout(16));
-  const auto back = [](const Tensor& t, const std::function<Tensor(const Matrix&)>& loss) {
+  const auto counted = [](const auto& f) {
+    const double before = traffic().flops;
+    f();
+    return (traffic().flops - before) * size();
+  };
+  const auto back = [&](const Tensor& t, const std::function<Tensor(const Matrix&)>& loss) {
     const Matrix m = Matrix::from(t, some_layout(16));
     GradientTape tape;
     watch(tape, m);
     const Tensor l = loss(m);
-    const double before = traffic().flops;
-    gradient(tape, l, m);
-    return (traffic().flops - before) * size();
+    return counted([&] { gradient(tape, l, m); });
   };
+  const auto log = [](const Matrix& m) { return logdet(m); };
   EXPECT_LE(back(a, [&](const Matrix& m) { return dot(b, solve(m, b)); }), 1.0 / 3 * cube);
   EXPECT_LE(back(a, [&](const Matrix& m) { return dot(w, inv(m)); }), (4 + 1.0 / 3) * cube);
+  EXPECT_NEAR(back(definite, log) / cube, 2.0 / 3, 1e-12);
+  EXPECT_NEAR(back(definite, [&](const Matrix& m) { return logdet(m, {.uplo = "upper"}); }) / cube, 2.0 / 3, 1e-12);
+  EXPECT_NEAR(back(definite, [&](const Matrix& m) { return dot(w, cholesky(m)); }) / cube, 4, 1e-12);
+  // Twice: Ā = −X X̄ X has the inverse that is there.
+  const Matrix m = Matrix::from(definite, some_layout(16));
+  GradientTape outer, inner;
+  watch(outer, m);
+  watch(inner, m);
+  const Tensor l = log(m);
+  Matrix g;
+  EXPECT_NEAR(counted([&] { g = gradient(inner, l, m); }) / cube, 2.0 / 3, 1e-12);
+  const Tensor along = dot(w, g);
+  EXPECT_NEAR(counted([&] { gradient(outer, along, m); }) / cube, 4, 1e-12);
 }
 
 TEST(Gradients, GoThroughProductsAndSeveralSteps) {

@@ -240,7 +240,7 @@ def link_of(op, element, out, where):
 def _beyond_range(kind, operands, element, out):
     """Whether what was made of finite operands may be a number beyond the range of its type: not where an element has a pole or is NaN, nor of small operands."""
     known = [o.value for o in operands if o.value is not None and o.value.size]
-    if len(known) < len(operands):
+    if not known or len(known) < len(operands):
         return True
     if _by_element(kind, operands, out):
         additive = kind.ours in ("add", "subtract", "multiply") or kind.name.lower().startswith("addc")

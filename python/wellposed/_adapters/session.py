@@ -106,6 +106,7 @@ class Session:
         self._recorder = wp.record(os.fspath(record)) if record is not None else None
         self._told, self._notes_told = set(), set()
         self._step_before = None
+        self._raised = None  # (finding, blame) of the newest error of this watch
 
     def _comes(self):
         """The block begins, for watching()."""
@@ -177,9 +178,26 @@ class Session:
                 self._keep(finding)
             return
         self.findings.append(finding)
-        error = wp.NonFiniteError(str(finding))
+        error, self._raised = wp.NonFiniteError(str(finding)), (finding, blame)
         error.finding, error._blame = finding, blame
         raise error
+
+    def _leaves_with(self, error):
+        """An exception ends the block. One that others made of ours (a wrapper's type(e)(str(e)), an interpreter's error) gets what ours carries."""
+        raised, self._raised = self._raised, None
+        if raised is None or error is None or hasattr(error, "_blame"):
+            return
+        if str(raised[0]) not in str(error):
+            if not self._has_lost_words(str(error)):
+                return
+            error.add_note(f"wellposed: {raised[0]}")
+        if isinstance(error, wp.Error):
+            error.finding = raised[0]
+        error._blame = raised[1]
+
+    def _has_lost_words(self, words):
+        """Whether these are the words of an exception of the framework's that was made of one whose own are lost."""
+        return False
 
     def refuse(self, note, op, otherwise=""):
         """A guard keeps a step that is not finite from the weights; the run goes on. note: None where only `otherwise` is known."""

@@ -187,7 +187,8 @@ def _lower_elsewhere(ctx, *args, program):
     like = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in _shapes(program, tuple(_key(a) for a in ctx.avals_in))]
 
     def host(*xs):
-        return [to_numpy(y, jnp.bfloat16).astype(t.dtype, copy=False) for y, t in zip(_function(program)([of_numpy(np.asarray(x)) for x in xs]), like)]
+        outs = _core.standard_floats(lambda: _function(program)([of_numpy(np.asarray(x)) for x in xs]))
+        return [to_numpy(y, jnp.bfloat16).astype(t.dtype, copy=False) for y, t in zip(outs, like)]
     return mlir.lower_fun(lambda *xs: jax.pure_callback(host, like, *xs), multiple_results=True)(ctx, *args)
 
 

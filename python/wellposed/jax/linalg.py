@@ -4,6 +4,7 @@ Under jit a policy that raises ends the compiled program with the report as its 
 (value, Verdict) with arrays of status (see STATUS), rcond and digits. through_svd and through_eigh take the function that follows.
 """
 import dataclasses
+import functools
 import math
 import sys
 import types
@@ -62,8 +63,22 @@ def _results(name, outs, vector):
     return kind(*outs) if kind else outs[0]
 
 
+@functools.lru_cache(1024)
+def _without_options(name, count):
+    return Program(name, (None,) * count, tuple(range(count)), ())
+
+
+def _as_they_are(args):
+    """Whether the arguments are stacks of matrices of one floating dtype, of which nothing has to be prepared."""
+    return bool(args) and all(isinstance(x, jax.Array) and x.ndim > 1 and x.dtype == args[0].dtype for x in args) and args[0].dtype.kind in "fc"
+
+
 def _function(name):
+    simple = name not in OF_VALUES and name not in ("lu_solve", "solve_toeplitz")
+
     def call(*args, device=None, **kwargs):
+        if simple and not kwargs and device is None and _as_they_are(args):
+            return _results(name, call_p.bind(*args, program=_without_options(name, len(args))), False)
         program, xs, vector = _prepared(name, args, kwargs, device)
         return _results(name, call_p.bind(*xs, program=program), vector)
     return named(call, name, getattr(wp.linalg, name))

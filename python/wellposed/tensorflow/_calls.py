@@ -24,6 +24,7 @@ _TAKEN = ("It was not run again op by op: it takes data from an iterator, which 
           "batch as an argument instead; for Keras' fit there is wellposed.tensorflow.Callback.")
 _REFUSED = "wellposed._errors.NonFiniteError"
 _FAILED = "It could not be run again op by op."
+GRAPH_OP = "WellposedLinalg"  # a call of wellposed.linalg in a graph
 _GRAPHS = {}  # what is known of functions, by their names, which are never given twice
 
 
@@ -49,6 +50,7 @@ class Calls:
         if this is None:
             return outputs
         results = outputs or ()  # None where there are none
+        this["optionals"] = [t for t in results if t.dtype == tf.variant]
         bad = self._quietly(self._first_bad, results)
         if this["recorded"] is not None:
             self._quietly(lambda: this["recorded"].done(self._tensors(results), bad is not None))
@@ -82,6 +84,15 @@ class Calls:
 
     def _first_bad(self, outputs):
         return next((t for t in outputs if is_float(t) and self._bad(t)), None)
+
+    def _took_out(self, inputs, outputs):
+        """What a function gave in an Optional (Keras' steps do) is taken out of it: a result of that function."""
+        this, bad = self._last, self._first_bad(outputs)
+        if bad is None or this is None or not any(inputs[0] is t for t in this["optionals"]):
+            return False
+        self.ok = False
+        self._blame_call(this, bad, None)
+        return True
 
     def _look_back(self, now=None):
         """Did the last call spoil a variable? now: the values, where they are known."""
@@ -199,8 +210,8 @@ def _dtype_of(handle, like):
 
 
 def _label(op):
-    """The name of an op; that of a function of wellposed.linalg, which runs as a function of NumPy, has it in its name."""
-    of = re.search(r"(?:^|/)(linalg|vjp|jvp)\.([a-z_]+?)(?:_\d+)?$", op.name) if "PyFunc" in op.type else None
+    """The name of an op; that of a function of wellposed.linalg has it in its name."""
+    of = re.search(r"(?:^|/)(linalg|vjp|jvp)\.([a-z_]+?)(?:_\d+)?$", op.name) if op.type == GRAPH_OP or "PyFunc" in op.type else None
     return op.type if of is None else f"linalg.{of[2]}" if of[1] == "linalg" else linalg_op(f"{of[1]} of {of[2]}")
 
 

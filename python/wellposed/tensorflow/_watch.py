@@ -73,6 +73,7 @@ class Watch(Calls, Session):
 
     def __exit__(self, kind, error, trace):
         self._goes()
+        self._leaves_with(error)
         held = list(sys._getframe(1).f_locals.values()) if error is None else []
         for undo in self._undo:
             undo()
@@ -165,6 +166,8 @@ class Watch(Calls, Session):
         return None
 
     def _look(self, op_type, inputs, outputs):
+        if op_type == "OptionalGetValue" and self._took_out(inputs, outputs):
+            return
         if inputs:  # where the op ran, for the day when its gradient does; by the number of its first operand or result, of which the gradient may know one
             place = _core.user_line()
             for t in (inputs[0], *outputs[:1]):

@@ -1,12 +1,14 @@
 """Linear algebra of wellposed on tensors of TensorFlow: the same functions, policies and diagnoses, with derivatives of any order, in tf.function too.
 
-Inside a tf.function the functions run through tf.numpy_function: values, policies and gradients are the same, but such a function cannot be saved as a
-SavedModel. diagnosed.inv(A) gives (value, Diagnosis); in a tf.function (value, Verdict) with tensors of status (see STATUS), rcond and digits. through_svd and
+Inside a tf.function a call is an op of the graph, which runs without Python; derivatives, verdicts and functions that follow run through tf.numpy_function:
+values, policies and gradients are the same, but such a function cannot be saved as a SavedModel. diagnosed.inv(A) gives (value, Diagnosis); in a tf.function (value, Verdict) with tensors of status (see STATUS), rcond and digits. through_svd and
 through_eigh take the function that follows.
 """
 import functools
 import itertools
+import json
 import operator
+import os
 import sys
 import types
 
@@ -14,17 +16,20 @@ import numpy as np
 import tensorflow as tf
 
 import wellposed as wp
+from wellposed import _core
 
 from .._adapters.functions import (NOT_DIFFERENTIABLE, OF_VALUES, STATUS, Framework, Verdict, absent, arguments, asks_for_copies, fill, filled,
                                    form_options, linalg_function, named, of_numpy, probe, quiet_options, through, to_numpy, verdict_function)
 from .._adapters.session import linalg_op, told, version_guard
 from ._arrays import as_numpy, elsewhere
+from ._calls import GRAPH_OP
 from ._watch import Watch
 
-_stop_recording, _record, _recorded_types = version_guard("tensorflow", tf.__version__, "2.16", [
+_stop_recording, _record, _recorded_types, _apply_op = version_guard("tensorflow", tf.__version__, "2.16", [
     "tensorflow.python.eager.record:stop_recording", "tensorflow.python.eager.record:record_operation",
-    "tensorflow.python.pywrap_tfe:TFE_Py_TapeSetPossibleGradientTypes"])
+    "tensorflow.python.pywrap_tfe:TFE_Py_TapeSetPossibleGradientTypes", "tensorflow.python.framework.op_def_library:apply_op"])
 _LARGE = 4096  # elements
+_IN_PLACE = {tf.float32, tf.float64, tf.complex64, tf.complex128, tf.int32, tf.int64, tf.bool}
 # What tf.linalg has besides and no conditioning can spoil: its own, so that a program has one import.
 _THEIRS = """adjoint band_part diag diag_part einsum eye global_norm l2_normalize matvec norm normalize set_diag tensor_diag tensor_diag_part""".split()
 _INSTEAD = {"cholesky_solve": "cho_solve(L, b)", "triangular_solve": "solve_triangular(L, b, lower=True)", "lu_matrix_inverse": "inv(A)",
@@ -74,14 +79,14 @@ def _refuse_device(name, xs, device):
                                    f'{name}(x, device="copy"), which copies there and back.')
 
 
-def _run(fn, xs, like=None):
-    """fn(xs) with its derivatives: a list of tensors. like: (dtype, shape) of the results, for graphs."""
+def _run(fn, xs, like=None, program=None):
+    """fn(xs) with its derivatives: a list of tensors. For graphs: (dtype, shape) of the results, and the text of a call that needs no Python."""
     if tf.executing_eagerly():
         return _on_tape(fn, xs) if _recorded(xs) else _eager(fn, xs)
 
     @tf.custom_gradient
     def call(*xs):
-        outs = _in_graph(fn, xs, like)
+        outs = _in_graph(fn, xs, like, program)
         return outs, lambda *gs: _gradient(fn, xs, _whole(gs, outs))
     out = call(*xs)
     return list(out) if isinstance(out, (list, tuple)) else [out]
@@ -108,10 +113,32 @@ def _gradient(fn, xs, gs):
     return _run(fn.vjp(len(xs)), [*xs, *gs], [(x.dtype, x.shape) for x in xs])
 
 
-def _in_graph(fn, xs, like):
+def _plan(program):
+    """What the op of graphs calls: (function of the op table, options)."""
+    name, options = json.loads(program)
+    return getattr(wp.linalg, name), options
+
+
+def _program(name, args, at, kwargs):
+    """The text of a call of one function of the op table; None: it is more than that, or has options that are no plain data."""
+    if not _has_op or len(at) != len(args):
+        return None
+    try:
+        text = json.dumps([name, kwargs], sort_keys=True)
+    except TypeError:
+        return None
+    return text if json.loads(text) == [name, kwargs] and _core.tensorflow_program(text, len(at)) else None
+
+
+def _in_graph(fn, xs, like, program=None):
     def run(*values):
-        return [to_numpy(y, tf.bfloat16.as_numpy_dtype) for y in fn([of_numpy(np.asarray(v)) for v in values])]
-    outs = tf.numpy_function(run, list(xs), [d for d, _ in like], name=linalg_op(fn.name).replace(" in the derivative of linalg", ""))
+        outs = _core.standard_floats(lambda: fn([of_numpy(np.asarray(v)) for v in values]))
+        return [to_numpy(y, tf.bfloat16.as_numpy_dtype) for y in outs]
+    name, dtypes = linalg_op(fn.name).replace(" in the derivative of linalg", ""), [d for d, _ in like]
+    if program is not None and all(d in _IN_PLACE for d in [*dtypes, *(x.dtype for x in xs)]):
+        outs = _apply_op(GRAPH_OP, name=name, x=list(xs), Tout=dtypes, program=program)
+    else:
+        outs = tf.numpy_function(run, list(xs), dtypes, name=name)
     outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
     for y, (_, shape) in zip(outs, like):
         y.set_shape(shape)
@@ -140,8 +167,8 @@ def _called_in_graph(name, diagnosed, args, at, kwargs, box):
         judge = verdict_function(name, args, at, {k: v for k, v in kwargs.items() if k != "if_ill"})
         with _stop_recording():
             box["diagnosis"] = Verdict(*_in_graph(judge, xs, _like(judge, xs)))
-    like = _like(quiet, xs)
-    return _in_graph(fn, xs, like) if name in NOT_DIFFERENTIABLE else _run(fn, xs, like)
+    like, program = _like(quiet, xs), _program(name, args, at, kwargs)
+    return _in_graph(fn, xs, like, program) if name in NOT_DIFFERENTIABLE else _run(fn, xs, like, program)
 
 
 def _function(name, diagnosed):
@@ -238,6 +265,9 @@ def _apply(name, function):
     return named(tf.autograph.experimental.do_not_convert(call), name, function)
 
 
+_has_op = _core.tensorflow_op(os.path.join(tf.sysconfig.get_lib(), "libtensorflow_framework.so.2"), _plan)
+if _has_op:
+    tf.no_gradient(GRAPH_OP)  # those who call it bring the gradient
 diagnosed = types.ModuleType(f"{__name__}.diagnosed", "The functions of wellposed.tensorflow.linalg with what can be said of the answer: (value, Diagnosis).")
 sys.modules[diagnosed.__name__] = diagnosed
 __all__ = ["STATUS", "Verdict", "diagnosed", "eigh_apply", "svd_apply", "through_eigh", "through_svd", *fill(wp.linalg, globals(), lambda name: _function(name, False))]

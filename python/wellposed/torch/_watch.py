@@ -1,5 +1,6 @@
 """watch: every op of a model, forward and backward, looked at where it runs."""
 import contextlib
+import re
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ _core.Inside.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)  #
 _PLAIN, _VIEWS, _UNSEEN = 0, 1, 2
 _NO_VALUES = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "empty_permuted", "set_"}
 _TAKES_ROWS = {"index", "index_select", "stack"}
+_WORDLESS = re.compile(r"in the TorchScript interpreter\.[\s\S]*RuntimeError: \s*\Z")
 _JUDGES_SCALED = "_amp_foreach_non_finite_check_and_unscale_"
 
 
@@ -99,6 +101,7 @@ class Watch(Session):
 
     def __exit__(self, kind, error, trace):
         self._goes()
+        self._leaves_with(error)
         self._mode.__exit__(kind, error, trace)
         self._undo()
         try:
@@ -107,6 +110,9 @@ class Watch(Session):
         finally:
             self.notes.clear()
             self._end()
+
+    def _has_lost_words(self, words):
+        return _WORDLESS.search(words) is not None
 
     def _check_gradients_left(self):
         """Gradients that no optimizer took."""

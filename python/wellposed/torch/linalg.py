@@ -20,7 +20,9 @@ _functorch, _transforms, _forward_mode, *_ = version_guard("torch", torch.__vers
     "torch:_C._functorch", "torch:_C._functorch.peek_interpreter_stack", "torch.autograd.forward_ad", "torch:_C._functorch.is_functorch_wrapped_tensor",
     "torch:_C._functorch.is_gradtrackingtensor", "torch:_C._functorch.is_legacy_batchedtensor", "torch:_C._functorch.maybe_get_level",
     "torch:_C._functorch.get_unwrapped", "torch:_C._vmapmode_increment_nesting", "torch:_C._vmapmode_decrement_nesting",
-    "torch:_remove_batch_dim", "torch:_add_batch_dim"])
+    "torch:_remove_batch_dim", "torch:_add_batch_dim", "torch:_C._functorch.TransformType.Vmap", "torch:_C._functorch.is_batchedtensor",
+    "torch:_C._functorch.maybe_get_bdim", "torch:_C._functorch._add_batch_dim", "torch:_C._functorch.pop_dynamic_layer_stack",
+    "torch:_C._functorch.push_dynamic_layer_stack"])
 _wrapped = _functorch.is_functorch_wrapped_tensor
 _SECOND = "through_svd, through_eigh: second derivatives are known only without other arguments: through_svd(A, f)."
 
@@ -78,12 +80,7 @@ class _Apply(torch.autograd.Function):
 
     @staticmethod
     def vmap(info, in_dims, fn, kept, *xs):
-        """The mapped axis becomes the first axis of a batch; of functions that have none, there is one call for each."""
-        moved = _in_front(info.batch_size, in_dims[2:], xs)
-        if fn.takes_batch([x.shape[1:] for x in moved]):
-            out = tuple(_run(fn, moved))
-        else:
-            out = tuple(map(torch.stack, zip(*(_run(fn, [x[i] for x in moved]) for i in range(info.batch_size)))))
+        out = tuple(_stacked(fn, info.batch_size, in_dims[2:], xs))
         return out, (0,) * len(out)
 
 
@@ -105,7 +102,30 @@ def _mapped_as_before(f, gs):
 
 def _in_front(size, dims, xs):
     """The tensors with the mapped axis first."""
-    return [x.unsqueeze(0).expand(size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, dims)]
+    return [x if d == 0 else x.unsqueeze(0).expand(size, *x.shape) if d is None else x.movedim(d, 0) for x, d in zip(xs, dims)]
+
+
+def _stacked(fn, size, dims, xs):
+    """The mapped axis becomes the first axis of a batch; of functions that have none, there is one call for each."""
+    moved = _in_front(size, dims, xs)
+    if fn.takes_batch([x.shape[1:] for x in moved]):
+        return _run(fn, moved)
+    return list(map(torch.stack, zip(*(_run(fn, [x[i] for x in moved]) for i in range(size)))))
+
+
+def _mapped(fn, xs, level):
+    """fn where torch.func.vmap is the innermost transformation: what PyTorch does for an autograd.Function, without what it costs on the way."""
+    inside = [_functorch.is_batchedtensor(x) and _functorch.maybe_get_level(x) == level for x in xs]
+    dims = [_functorch.maybe_get_bdim(x) if i else None for x, i in zip(xs, inside)]
+    xs = [_functorch.get_unwrapped(x) if i else x for x, i in zip(xs, inside)]
+    above = _functorch.pop_dynamic_layer_stack()
+    try:
+        if not any(inside):
+            return _run(fn, xs)
+        out = _stacked(fn, next(x.shape[d] for x, d in zip(xs, dims) if d is not None), dims, xs)
+    finally:
+        _functorch.push_dynamic_layer_stack(above)
+    return [_functorch._add_batch_dim(y, 0, level) for y in out]
 
 
 _told = told(Watch, to_wp, to_torch)
@@ -121,6 +141,9 @@ def _transformed():
 
 
 def _run(fn, xs):
+    innermost = _transforms()
+    if innermost is not None and innermost.key() == _functorch.TransformType.Vmap:
+        return _mapped(fn, xs, innermost.level())
     kept = {"record": torch.is_grad_enabled() and any(x.requires_grad for x in xs)}
     if not kept["record"] and not _transformed():
         return _plainly(fn, xs)  # nobody asks for a derivative

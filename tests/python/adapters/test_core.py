@@ -126,6 +126,12 @@ def test_of_an_op_that_is_not_element_by_element_only_small_operands_clear_the_s
         assert note.owed_to_scale(2.0**16) == owed
 
 
+def test_what_is_made_of_nothing_that_is_known_is_judged_too():
+    for value in (INF, NAN):
+        note = judged("OptionalGetValue", [], np.array([value], np.float32))
+        assert note.made and note.origin["operands"] == [] and note.link["element"] == (0,)
+
+
 def test_what_the_forward_pass_made_or_the_data_held_is_never_the_scales_doing():
     with np.errstate(divide="ignore"):
         first = judged("exp", [("x", np.array([20.0], HALF))], np.array([INF], HALF))

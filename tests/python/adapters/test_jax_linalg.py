@@ -203,3 +203,11 @@ def test_vmap_is_one_call_of_a_batch_and_compiled_programs_call_through_the_fore
     _call._known_function.cache_clear()
     for f in (linalg.inv, jax.vmap(linalg.inv)):
         assert jax.jit(f).lower(a).as_text().count("custom_call @wellposed(") == 1
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, jax.vmap, lambda f: jax.jit(jax.vmap(f))], ids=["plain", "jit", "vmap", "jit of vmap"])
+def test_subnormal_numbers_are_numbers_also_in_the_threads_of_compiled_programs(wrap):
+    """XLA's threads flush them to zero."""
+    for stack in (2, 300):
+        a = jnp.asarray(np.stack([np.diag([3e-310, 1e-310])] * stack))
+        assert np.array_equal(np.asarray(wrap(linalg.svdvals)(a)), [[3e-310, 1e-310]] * stack)

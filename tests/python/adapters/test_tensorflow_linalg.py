@@ -207,3 +207,44 @@ def test_gradient_of_pinv_at_equal_singular_values(case, mode):
     a, w, exact = case
     g = mode(lambda a: gradient(lambda x: tf.reduce_sum(w * linalg.pinv(x)), a))(tf.constant(a))
     np.testing.assert_allclose(g, exact, rtol=1e-13, atol=1e-13)
+
+
+@MODES
+def test_subnormal_numbers_are_numbers_also_in_the_threads_of_graphs(mode):
+    """TensorFlow's threads flush them to zero."""
+    for stack in (2, 300):
+        a = tf.constant(np.stack([np.diag([3e-310, 1e-310])] * stack))
+        assert np.array_equal(mode(linalg.svdvals)(a), [[3e-310, 1e-310]] * stack)
+    b = tf.constant([[3e-310, 0.0], [0.0, 1e-310]], tf.float64)
+    np.testing.assert_array_equal(mode(lambda b: gradient(lambda x: tf.reduce_sum(x * linalg.solve(tf.eye(2, dtype=tf.float64), x)), b))(b), 2 * b)
+
+
+@pytest.mark.parametrize("name, count, options", [("inv", 1, {}), ("solve", 2, {}), ("cholesky", 1, {}), ("qr", 1, {}), ("svd", 1, {"full_matrices": False}), ("eigvalsh", 1, {}),
+                                                  ("inv", 1, {"if_ill": "pinv"}), ("expm", 1, {}), ("lu", 1, {}), ("slogdet", 1, {})])
+def test_a_call_in_a_graph_is_one_op_that_needs_no_python(name, count, options):
+    f, a = tf.function(lambda *xs: getattr(linalg, name)(*xs, **options)), tf.constant(spd(5, batch=(400,)))
+    ops = {op.type for op in f.get_concrete_function(*[a] * count).graph.get_operations()}
+    assert "WellposedLinalg" in ops and not any("PyFunc" in op for op in ops), ops
+    for stack in (a, a[:3], a[:0]):  # handed over, copied, empty
+        own, found = getattr(wp.linalg, name)(*[np.asarray(stack)] * count, **options), f(*[stack] * count)
+        for x, y in zip(own, found) if isinstance(own, tuple) else [(own, found)]:
+            assert np.array_equal(x, y) and x.dtype == y.dtype.name
+
+
+def test_what_an_op_of_a_graph_gives_is_its_own_memory():
+    a = tf.constant(spd(5, batch=(400,)))
+    same = tf.function(lambda a: (linalg.matrix_power(a, 1), linalg.inv(a)))  # a power of one may be its argument
+    first, second = same(a), same(2 * a)
+    assert np.array_equal(first[0], a) and np.array_equal(first[1], linalg.inv(a)) and np.array_equal(second[0], 2 * a)
+    changed = tf.function(lambda a: -linalg.inv(a))(a)  # TensorFlow computes in place where it may
+    assert np.array_equal(changed, -np.asarray(first[1])) and np.array_equal(linalg.inv(a), first[1])
+
+
+def test_errors_and_warnings_of_an_op_of_a_graph_are_told():
+    a = tf.constant([[[1.0, 2.0], [1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="wellposed._errors.SingularMatrix: WP-LIN-002 inv: matrix 0 of 2"):
+        tf.function(linalg.inv)(a)
+    with pytest.warns(wp.IllConditionedWarning, match="WP-LIN-002 inv: matrix 0 of 2"):
+        tf.function(lambda a: linalg.inv(a, if_ill="warn"))(a)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="wellposed._errors.ShapeError"):
+        tf.function(linalg.inv, input_signature=[tf.TensorSpec([None, None], tf.float32)])(tf.ones([2, 3]))

@@ -126,3 +126,46 @@ def test_a_member_that_has_no_answer_is_refused_under_vmap_too():
         vmap(linalg.inv)(a)
     with pytest.raises(wp.SingularMatrix):
         vmap(linalg.solve)(a, B[..., 0])
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (1, 0), (2, None), (None, 1), ((0, 0), (0, 0)), ((0, None), (None, 0)), ((None, 0), (1, None))])
+@pytest.mark.parametrize("derived", ["value", "gradient outside", "gradient inside", "tangent outside", "tangent inside"])
+def test_mapped_axes_stand_anywhere_and_between_other_transformations(dims, derived):
+    """Against loops."""
+    nested, v = isinstance(dims[0], tuple), 0.5
+    levels = list(zip(*dims)) if nested else [dims]
+    a, b = spd(), torch.ones(3, 2, dtype=torch.float64)
+    for k, level in enumerate(reversed(levels)):
+        a, b = (x if d is None else torch.stack([x * (1 + i + k) for i in range(4)], d) for x, d in zip((a, b), level))
+
+    def one(a, b):
+        if derived == "gradient inside":
+            return torch.func.grad(lambda a: linalg.solve(a, b).pow(2).sum())(a)
+        if derived == "tangent inside":
+            return torch.func.jvp(lambda a: linalg.solve(a, b), (a,), (v * a,))[1]
+        return linalg.solve(a, b)
+
+    def mapped(a, b, f=one):
+        for level in reversed(levels):
+            f = torch.func.vmap(f, in_dims=level)
+        return f(a, b)
+
+    def looped(a, b, levels=tuple(levels)):
+        if not levels:
+            return one(a, b)
+        da, db = levels[0]
+        return torch.stack([looped(a if da is None else a.select(da, i), b if db is None else b.select(db, i), levels[1:]) for i in range(4)])
+
+    def result(f):
+        if derived == "gradient outside":
+            return torch.func.grad(lambda a: f(a, b).pow(2).sum())(a)
+        return torch.func.jvp(lambda a: f(a, b), (a,), (v * a,))[1] if derived == "tangent outside" else f(a, b)
+    assert torch.allclose(result(mapped), result(looped), rtol=1e-12, atol=1e-14)
+
+
+def test_a_gradient_is_recorded_through_vmap():
+    a = spd(batch=(4,)).requires_grad_()
+    torch.func.vmap(linalg.inv)(a).sum().backward()
+    b = a.detach().clone().requires_grad_()
+    linalg.inv(b).sum().backward()
+    assert torch.equal(a.grad, b.grad)
