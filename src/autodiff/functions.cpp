@@ -117,7 +117,7 @@ struct TwoWaysBack {
 
 bool finite(const Tensor& t) {
   const Unseen unseen;
-  return !t.defined() || bool(wp::all(isfinite(t)));
+  return !t.defined() || !is_floating(t.dtype()) || bool(wp::all(isfinite(t)));
 }
 
 JvpResults jvp_by_ways_back(const TensorsFunction& f, const std::vector<Tensor>& x, const std::vector<Tensor>& v,

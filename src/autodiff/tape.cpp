@@ -19,9 +19,32 @@ bool stops_gradients(const Op& op) noexcept {
 
 namespace {
 
-bool named(std::uint32_t bits, std::size_t i) noexcept {
-  return (bits >> std::min<std::size_t>(i, 31) & 1U) != 0;
+std::uint32_t bit(std::size_t i) noexcept {
+  return 1U << std::min<std::size_t>(i, 31);
 }
+bool named(std::uint32_t bits, std::size_t i) noexcept {
+  return (bits & bit(i)) != 0;
+}
+
+// What derivatives with respect to the inputs that a tape knows may be asked for: what these rules read is kept. (A
+// tensor that only another tape watches is a constant here; that tape keeps what it needs itself.)
+struct Varying {
+  std::uint32_t bits = 0;
+  std::size_t count = 0;
+  Varying(const Call& c, std::span<const std::int32_t> slots) noexcept {
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (slots[i] >= 0 && is_floating(c.in[i].dtype())) {
+        bits |= bit(i);
+        ++count;
+      }
+  }
+  // own: input i varies itself.
+  bool reads_input(const Op& op, std::size_t i, bool own) const noexcept {
+    if (named(op.for_others, i)) return count > (own ? 1U : 0U);
+    return own || !named(op.for_itself, i);
+  }
+  bool reads_outputs(const Op& op) const noexcept { return (op.outputs_for & bits) != 0; }
+};
 
 }  // namespace
 
@@ -127,11 +150,13 @@ void Tape::record(const Call& c, std::span<const std::int32_t> in) {
   keeps_ = keeps_ || whole;
   Step& s = steps_.add(c);
   s.in_rule = context().rule != began_in_;
+  const Varying varying(c, in);
   for (std::uint32_t i = 0; i < s.inputs; ++i) {
     const Tensor& t = c.in[i];
     s.slots[i] = in[i];
     if (!t.defined()) continue;
-    if (keeps_ || named(c.op.saves_inputs, i)) keep(s, i, t);
+    const bool own = in[i] >= 0 && is_floating(t.dtype());
+    if (keeps_ || (named(c.op.saves_inputs, i) && varying.reads_input(c.op, i, own))) keep(s, i, t);
     if (is_borrowed(t)) [[unlikely]]
       see_borrowed(c, s, i);
   }
@@ -140,7 +165,7 @@ void Tape::record(const Call& c, std::span<const std::int32_t> in) {
     s.slots[s.inputs + i] = slots_.add(t);
     if (stops_gradients(c.op)) [[unlikely]]
       stopped_.insert(s.slots[s.inputs + i]);
-    if (whole || named(c.op.saves_outputs, i)) keep(s, s.inputs + i, t);
+    if (whole || (named(c.op.saves_outputs, i) && varying.reads_outputs(c.op))) keep(s, s.inputs + i, t);
     if (is_borrowed(t)) [[unlikely]]  // a view
       see_borrowed(c, s, s.inputs + i);
   }

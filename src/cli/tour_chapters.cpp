@@ -108,6 +108,8 @@ void gradients(Show& show) {
   show.words(
       "At diag(2, 2, 1) too. Where a singular value vanishes the sum has a kink: a subgradient is given, with a "
       "finding.");
+  const Tensor tied{{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}}, flat{{1.0, 2.0}, {2.0, 4.0}},
+      nothing = zeros({2, 2});
   const FindingHandler loud = on_finding([](const Finding&) {});
   const auto of_sum = [](const Tensor& at) {
     GradientTape own;
@@ -115,47 +117,59 @@ void gradients(Show& show) {
     const Tensor slope = own.gradient(sum(linalg::svd(at).S), at);
     return own.findings().empty() ? slope.to_string() : slope.to_string() + ", " + own.findings()[0].code;
   };
-  show(of_sum({{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}}));
-  show(of_sum({{1.0, 2.0}, {2.0, 4.0}}));
-  show(of_sum(zeros({2, 2})));
+  show(of_sum(tied));
+  show(of_sum(flat));
+  show(of_sum(nothing));
   on_finding(loud);
+}
+
+void factors(Show& show) {
+  show.words("QR is no approximation of the SVD, but has a gradient of its own: here of Σ|diag R|.");
+  const Tensor a{{1.0, 2.0}, {3.0, 4.0}};
+  const auto of_diagonal = [](const Tensor& x) { return sum(abs(linalg::diagonal(linalg::qr(x).R))); };
+  show(gradient(of_diagonal, a));
   show.words(
-      "A loss of U, S and V together: ‖U S Vᴴ − T‖² is smooth at diag(2, 2, 1) too, with the gradient 2 (A − T).");
-  const Tensor tied{{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}},
-      t{{0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}, {1.0, 0.0, 0.0}};
-  tape.reset();
+      "ΣR² is ‖A‖², with the gradient 2 A: also at diag(2, 2, 1), and without full rank, where Q is one of many.");
+  const Tensor tied{{2.0, 0.0, 0.0}, {0.0, 2.0, 0.0}, {0.0, 0.0, 1.0}}, flat{{1.0, 2.0}, {2.0, 4.0}},
+      nothing = zeros({2, 2});
+  const auto of_squares = [](const Tensor& x) { return sum(square(linalg::qr(x).R)); };
+  show(gradient(of_squares, tied));
+  show(gradient(of_squares, flat));
+  show(gradient(of_squares, nothing));
+  show.words("A loss of U, S and V together: ‖A − U S Vᴴ‖² is 0 for every A, and so is its gradient.");
+  const auto rebuilt = [](const Tensor& x) {
+    const auto f = linalg::svd(x);
+    return matmul(f.U * f.S, f.Vh);
+  };
+  const auto of_nothing = [&](const Tensor& x) { return sum(square(x - rebuilt(x))); };
+  show(max(abs(gradient(of_nothing, a))));
+  show.words("‖U S Vᴴ − 1‖² has the gradient 2 (A − 1), whatever the singular values: this is half of it, plus 1.");
+  const auto of_distance = [&](const Tensor& x) { return sum(square(rebuilt(x) - 1.0)); };
+  show(gradient(of_distance, tied) / 2 + 1.0);
+  show(gradient(of_distance, flat) / 2 + 1.0);
+  show(gradient(of_distance, nothing) / 2 + 1.0);
+  show.words(
+      "U where S is meant, as a mixed-up unpacking gives: at a tie ΣU has no derivative, and the tape says so.");
+  GradientTape tape({.persistent = true});
   tape.watch(tied);
-  const auto g = linalg::svd(tied);
-  show(tape.gradient(sum(square(matmul(g.U * g.S, g.Vh) - t)), tied) / 2 + t);
-  show.words("What depends on the basis of the repeated value has no derivative, and the tape says so.");
+  const Tensor mixed_up = sum(linalg::svd(tied).U);
   try {
-    show(tape.gradient(sum(g.U), tied));
+    show(tape.gradient(mixed_up, tied));
   } catch (const GaugeError& error) {
     show(error.what());
   }
-  show.words(
-      "Where nothing repeats only the signs of the vectors are arbitrary, and verify tries them: was S meant here, "
-      "and "
-      "not U?");
+  show.words("Where nothing repeats only the signs of the vectors are arbitrary, and verify tries them.");
   tape.reset();
   tape.watch(a);
-  const Tensor mixed_up = sum(linalg::svd(a).U);
+  const Tensor again = sum(linalg::svd(a).U);
   try {
-    show(tape.gradient(mixed_up, a, {.verify = true}));
+    show(tape.gradient(again, a, {.verify = true}));
   } catch (const GaugeError& error) {
     show(error.what());
   }
-  show.words("Through QR without full rank: the sum of R² is ‖A‖².");
-  const Tensor flat{{1.0, 2.0}, {2.0, 4.0}};
-  tape.reset();
-  tape.watch(flat);
-  const auto qr = linalg::qr(flat);
-  show(tape.gradient(sum(qr.R * qr.R), flat));
   show.words("Masked branches do not poison gradients.");
-  const Tensor x{0.0, 1.0, 4.0};
-  tape.reset();
-  tape.watch(x);
-  show(tape.gradient(sum(where(greater(x, 0), log(x), 0)), x));
+  const auto masked = [](const Tensor& x) { return sum(where(greater(x, 0), log(x), 0)); };
+  show(gradient(masked, Tensor{0.0, 1.0, 4.0}));
 }
 
 void sources(Show& show) {
@@ -248,6 +262,7 @@ std::span<const Chapter> chapters() {
                                       {"An Inf, and where it came from", blame},
                                       {"An inverse that refuses, and says why", inverse},
                                       {"Gradients that are right, or say why they cannot be", gradients},
+                                      {"Gradients through factors: QR, U S Vᴴ, and U where S is meant", factors},
                                       {"The source: which op, which element, which row", sources},
                                       {"Training that can be watched", training},
                                       {"Files that lie", files},

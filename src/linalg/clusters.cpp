@@ -39,14 +39,18 @@ void split(Clusters& c, std::vector<double>& w, std::size_t first, std::size_t l
   }
   c.any = true;
 }
-// The power of two at or below the largest value.
+}  // namespace
+
 double size_of_cluster(double most) {
   int e = 0;
   std::frexp(most, &e);
   return most > 0 ? std::ldexp(1.0, e - 1) : 1;
 }
-
-}  // namespace
+// Squares of values below 2^-458 (2^-40 in f32) underflow; cubes of 2^-200 (2^-24) are far from that.
+double reach_of(double size, DType dtype) {
+  const bool narrow = real_of(dtype) == f32;
+  return size < (narrow ? 0x1p-40 : 0x1p-458) ? (narrow ? 0x1p-24 : 0x1p-200) / size : 1;
+}
 
 std::vector<double> doubles_of(const Tensor& t) {
   const Tensor all = packed(t, f64);
@@ -61,7 +65,7 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
   c.s = doubles_of(s);
   const std::size_t members = k ? c.s.size() / k : 0;
   const std::vector<double> off = doubles_of(bounds);
-  std::vector<double> w(c.s.size(), 0), near(members), tie(members);
+  std::vector<double> w(c.s.size(), 0), near(members), tie(members), reach(members, 1);
   c.group.assign(c.s.size(), -1);
   c.at_zero.assign(c.s.size(), 0);
   c.error.reserve(c.s.size());
@@ -71,6 +75,7 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
     double most = 0;
     for (std::size_t i = first; i < end; ++i) most = std::max(most, std::fabs(c.s[i]));
     near[m] = closeness * most;
+    if (terms > 2) reach[m] = reach_of(size_of_cluster(most), s.dtype());
     const double absolute = off[3 * m], relative = off[3 * m + 1], rounding = off[3 * m + 2];
     const auto error = [&](double v) {
       return std::min(absolute, relative * std::fabs(v)) + rounding * std::fabs(v);
@@ -84,7 +89,7 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
       while (j < end && std::fabs(c.s[j] - c.s[j - 1]) <= near[m]) ++j;
       const bool zero = zero_counts && std::fabs(c.s[j - 1]) <= near[m];
       const bool cluster = j > i + 1 || zero;
-      if (cluster) split(c, w, i, j, zero, size_of_cluster(most));
+      if (cluster) split(c, w, i, j, zero, size_of_cluster(most) * reach[m]);
       for (std::size_t t = i; t < j;) {  // ties inside the cluster
         std::size_t v = t + 1;
         while (v < j && tied(c.s[v], c.s[v - 1])) ++v;
@@ -109,18 +114,25 @@ Clusters clusters_of(const Tensor& s, const Tensor& bounds, bool zero_counts, in
   c.near = astype(Tensor::from(near, per_member), s.dtype());
   c.tie = astype(Tensor::from(tie, per_member), s.dtype());
   c.w = astype(Tensor::from(w, s.shape()), s.dtype());
+  if (std::any_of(reach.begin(), reach.end(), [](double r) { return r != 1; }))
+    c.reach = astype(Tensor::from(reach, per_member), s.dtype());
   return c;
+}
+
+Tensor Clusters::per_size(const Tensor& along) const {
+  return reach.defined() ? divide(along, reach) : along;
 }
 
 Clusters widened(const Clusters& c, bool zero_counts) {
   const Unseen unseen;
   Clusters all = c;
   const auto k = static_cast<std::size_t>(c.w.shape().back());
-  std::vector<double> w(c.s.size(), 0);
+  std::vector<double> w(c.s.size(), 0), reach;
+  if (c.reach.defined()) reach = doubles_of(c.reach);
   for (std::size_t first = 0; first < w.size(); first += k) {
     double most = 0;
     for (std::size_t i = first; i < first + k; ++i) most = std::max(most, std::fabs(c.s[i]));
-    split(all, w, first, first + k, zero_counts, size_of_cluster(most));
+    split(all, w, first, first + k, zero_counts, size_of_cluster(most) * (reach.empty() ? 1 : reach[first / k]));
   }
   all.w = astype(Tensor::from(w, c.w.shape()), c.w.dtype());
   all.wide = true;

@@ -6,14 +6,21 @@
 
 namespace wp::linalg {
 
+// The power of two at or below the largest value, and how many times longer `w` is in a derivative that is
+// differentiated again (Clusters).
+double size_of_cluster(double most);
+double reach_of(double size, DType dtype);
+
 // The elements of a real tensor in row-major order.
 std::vector<double> doubles_of(const Tensor& t);
 
 // Below `near` the quotient K/(s_j − s_i) of a derivative loses more digits than the series of its limit; below `tie`
 // two values are equal up to rounding. Along `w` every cluster splits; it is of the size of the largest value, and
-// positive where a cluster is at zero.
+// positive where a cluster is at zero. Where squares of the values underflow, and what is differentiated again needs
+// them, it is `reach` times as long.
 struct Clusters {
   Tensor near, tie;           // […, 1, 1]
+  Tensor reach;               // […, 1, 1]; undefined: 1
   Tensor w;                   // like s
   bool any = false;           // some pair is near, or, where zero counts, some value
   bool ties = false;          // some pair is tied, or some value is zero up to rounding
@@ -25,6 +32,8 @@ struct Clusters {
   std::vector<int> group;     // the tie that a value belongs to, counted in its member; −1: none
   std::vector<char> at_zero;  // zero up to rounding
 
+  // A derivative along w as if w were of the size of the values.
+  Tensor per_size(const Tensor& along) const;
   // Of the series, where near values take `most`: tied ones need one less, whose factor is their distance.
   int terms(int most) const { return !any ? 0 : exact ? most - 1 : most; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "linalg/bounds.hpp"
@@ -43,31 +44,31 @@ std::vector<Numbers> chained(const C* z, const Numbers& among, double distance) 
   return all;
 }
 
+using Reach = std::function<double(double size)>;
 class OneMatrix {
  public:
   OneMatrix(EigenClusters& c, std::size_t number, std::size_t n, bool real, double unit)
       : c_(c), number_(number), n_(n), first_(number * n), real_(real), unit_(unit) {}
 
-  void look(const C* a, const C* z, const C* v, const C* x, double near, C* w) {
+  // Gives how long w is in places of the values (Clusters::reach).
+  double look(const C* a, const C* z, const C* v, const C* x, double near, C* w, const Reach& reach) {
     Numbers everything(n_);
     for (std::size_t i = 0; i < n_; ++i) everything[i] = i;
     const std::vector<Numbers> clusters = chained(z, everything, near);
-    if (clusters.size() == n_) return;
+    if (clusters.size() == n_) return 1;
     a_ = a, z_ = z, v_ = v, x_ = x;
     find_mirrors();
     double squares = 0, most = 0;
     for (std::size_t i = 0; i < n_ * n_; ++i) squares += std::norm(a[i]);
     for (std::size_t i = 0; i < n_; ++i) most = std::max(most, std::abs(z[i]));
     const double rounding = growth_of_errors(static_cast<std::int64_t>(n_)) * unit_ * std::sqrt(squares);
-    int e = 0;
-    std::frexp(most, &e);
-    const double size = most > 0 ? std::ldexp(1.0, e - 1) : 1;
+    const double size = size_of_cluster(most), longer = reach(size);
     for (std::size_t i = 0; i < n_; ++i) c_.error[first_ + i] = rounding * projector({i});
     int groups = 0;
     for (const Numbers& cluster : clusters) {
       if (cluster.size() < 2) continue;
       c_.any = true;
-      split(cluster, size, w);
+      split(cluster, size * longer, w);
       const double error = rounding * projector(cluster);
       for (const std::size_t i : cluster) c_.error[first_ + i] = std::min(c_.error[first_ + i], error);
       std::size_t tied = 0;
@@ -80,6 +81,7 @@ class OneMatrix {
         }
       if (tied < cluster.size()) c_.exact = false;
     }
+    return longer;
   }
 
  private:
@@ -214,7 +216,8 @@ EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor
   const C* const z = elements_of(Z);
   const auto count = static_cast<std::size_t>(values.size()), members = n ? count / n : 0;
   std::vector<C> w(count, 0);
-  std::vector<double> near(members);
+  std::vector<double> near(members), longer(members, 1);
+  const Reach reach = [&](double size) { return terms > 2 ? reach_of(size, values.dtype()) : 1; };
   c.z.assign(z, z + count);
   c.group.assign(count, -1);
   c.at_zero.assign(count, 0);
@@ -224,9 +227,9 @@ EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor
   for (std::size_t m = 0; m < members; ++m) {
     near[m] = closeness * *std::max_element(c.s.begin() + static_cast<std::ptrdiff_t>(m * n),
                                             c.s.begin() + static_cast<std::ptrdiff_t>(m * n + n));
-    OneMatrix(c, m, n, !is_complex(a.dtype()), unit)
-        .look(elements_of(A) + m * n * n, z + m * n, elements_of(V) + m * n * n, elements_of(X) + m * n * n,
-              wide ? HUGE_VAL : near[m], w.data() + m * n);
+    longer[m] = OneMatrix(c, m, n, !is_complex(a.dtype()), unit)
+                    .look(elements_of(A) + m * n * n, z + m * n, elements_of(V) + m * n * n,
+                          elements_of(X) + m * n * n, wide ? HUGE_VAL : near[m], w.data() + m * n, reach);
   }
   Dims per_member(values.shape().begin(), values.shape().end() - 1);
   per_member.push_back(1);
@@ -240,6 +243,8 @@ EigenClusters eigen_clusters(const Tensor& a, const Tensor& values, const Tensor
         tie[t.member] = std::max(tie[t.member], std::abs(z[t.member * n + i] - z[t.member * n + j]));
   c.tie = astype(Tensor::from(tie, per_member), real);
   c.w = astype(Tensor::from(w, values.shape()), values.dtype());
+  if (std::any_of(longer.begin(), longer.end(), [](double r) { return r != 1; }))
+    c.reach = astype(Tensor::from(longer, per_member), real);
   return c;
 }
 

@@ -92,7 +92,7 @@ Tensor gradient_of(const Backward& b, const Tensor& w, const Tensor& v, const st
       return unrecorded([&] { return size_of(matmul(wp::abs(adjoint(v)), wp::abs(t[order][1]))); });
     };
     const Tensor given = size_at(0), own = parts.defined() ? maximum(given, parts) : given,
-                 size = t.size() > 1 ? maximum(own, size_at(1)) : own;
+                 size = t.size() > 1 ? maximum(own, unrecorded([&] { return c.per_size(size_at(1)); })) : own;
     Quotients quotients(b, c, n, own, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0][1]}); });
     const Tensor one = identity(n, DType::boolean);
     core = sum_of(core, where(one, 0, quotients.of(terms, conj(differences(w)), conj(differences(c.w)), one)));
@@ -342,7 +342,7 @@ Tensors vjp_eig(const Backward& b) {
     if (!lost.defined()) return g;
     const EigenClusters wide = clusters_at(b, w, v, true);
     return where_lost(
-        b, g, lost, {1}, [&] { return series_of(b, r.w, r.v, r.a, wide, 1); },
+        b, g, lost, {1}, [&] { return per_size(wide, series_of(b, r.w, r.v, r.a, wide, 1)); },
         [&] { return gradient_at(b, r.w, r.v, r.a, wide, terms_for(b) + 1, false, parts); }, parts);
   };
   const Tensor g = at({w, basis, b.in[0]}, true);

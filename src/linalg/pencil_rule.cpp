@@ -60,7 +60,7 @@ struct Pencil {
     const Clusters wide = widened(c, false);
     const Tensor both = concat({g.a, g.b}, {.axis = -1});
     const Tensor found = where_lost(
-        b, both, lost, {1}, [&] { return series(wide, 1); },
+        b, both, lost, {1}, [&] { return per_size(wide, series(wide, 1)); },
         [&] {
           const PencilCotangents again = cotangents(wide, terms + 1);
           return concat({again.a, again.b}, {.axis = -1});

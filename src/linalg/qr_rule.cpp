@@ -7,10 +7,12 @@
 // of gA(t), a_k = Σ_j (n_j − a_j δᴴ) X_(j−k)ᴴ, applied to itself twice.
 #include "linalg/qr_rule.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.hpp"
 #include "linalg/cancelled.hpp"
+#include "linalg/clusters.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/quotients.hpp"
 #include "linalg/rule_kit.hpp"
@@ -58,6 +60,26 @@ Numerators numerators(const Parts& p, const Tensor& gq, const Tensor& gr, std::i
   const Tensor same = eye(k, {.dtype = real_of(m.dtype())});
   const Tensor core = add(add(above, adjoint(above)), multiply(real(m), same));
   return {sum_of(g1, matmul(p.q1, core)), second};
+}
+
+// A power of two for each matrix that brings R to the size of 1; undefined where products with cotangents of R are in
+// range as it is. N is linear in (R, gQ), so that scaling both changes no bit of N R⁻ᴴ but where R gRᴴ underflows.
+Tensor unit_of(const Tensor& r) {
+  const Unrecorded here;
+  const Tensor size = size_of(r);
+  std::vector<double> units = doubles_of(size);
+  bool far = false;
+  for (double& u : units) {
+    int e = 0;
+    std::frexp(u, &e);
+    e = u > 0 && std::isfinite(u) ? std::clamp(e, -1000, 1000) : 0;
+    far = far || std::abs(e) > (real_of(r.dtype()) == f32 ? 16 : 64);
+    u = std::ldexp(1.0, -e);
+  }
+  return far ? astype(Tensor::from(units, size.shape()), size.dtype()) : Tensor();
+}
+Tensor in_unit(const Tensor& x, const Tensor& unit) {
+  return x.defined() && unit.defined() ? multiply(x, unit) : x;
 }
 
 // The limit above is not right to any order: who differentiates it further is told.
@@ -330,7 +352,8 @@ Tensors vjp_qr(const Backward& b) {
   if (b.facts[0].shape.size() == 0 || q.size() == 0 || r.size() == 0) return {zeros_for(b.facts[0])};
   const double tiny = 8 * static_cast<double>(std::max(m, n)) * finfo(real_of(q.dtype())).eps;
   const Parts p = parts_of(q, r, k);
-  const Numerators top = numerators(p, gq, gr, k);
+  const Tensor unit = unit_of(r), r1 = in_unit(p.r1, unit);
+  const Numerators top = numerators({p.q1, p.q2, r1, in_unit(p.r2, unit)}, in_unit(gq, unit), gr, k);
   const bool recorded = b.recorded();
   const double allowed = near_enough(b, r);
   if (gq.defined() && p.q2.defined()) {
@@ -350,9 +373,14 @@ Tensors vjp_qr(const Backward& b) {
     unsure = bool(wp::any(less_equal(pivots, multiply(size, allowed))));
     if (recorded && !singular) find_small_pivots(b, pivots, size, allowed);
   }
-  Tensor g = singular ? gradient_in_the_limit(b, p, small, size, k, tiny) : divided_by(b, top.n, p.r1);
+  Tensor g = singular ? gradient_in_the_limit(b, p, small, size, k, tiny) : divided_by(b, top.n, r1);
   if (singular && regular)  // which are what they are without the others
-    g = where(limits, g, divided_by(b, where(limits, 0, top.n), where(limits, identity(k, p.r1.dtype()), p.r1)));
+    g = where(limits, g, divided_by(b, where(limits, 0, top.n), where(limits, identity(k, r1.dtype()), r1)));
+  if (!singular && gq.defined()) {
+    const Unrecorded here;
+    const Tensor least = wp::min(wp::abs(diagonal(p.r1)), {.axis = -1, .keepdims = true});
+    find_underflow(b, size_of(gq), expand_dims(least, {.axis = -1}), size_of(g), std::max(m, n));
+  }
   if (!singular && b.of_derivative()) find_cancelled_by(b, p.r1, g);
   if (!singular && !recorded && !b.of_derivative() && unsure) find_unsure_pivots(b, k, g);
   if (p.r2.defined())

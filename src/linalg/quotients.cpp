@@ -45,6 +45,22 @@ Finding loss_of_digits(const char* code, double measured, double threshold, std:
   f.advice = advice;
   return f;
 }
+void find_underflow(const Backward& b, const Tensor& cotangents, const Tensor& divisor, const Tensor& size,
+                    std::int64_t terms) {
+  if (!b.verify().value_or(true)) return;
+  const Unrecorded here;
+  const auto f = finfo(real_of(size.dtype()));
+  const double allowed = f.eps < 1e-15 ? 1e-6 : 1e-3, least = f.smallest_normal * f.eps * static_cast<double>(terms);
+  const Tensor error = divide(divide(least, divisor), where(equal(size, 0), 1, size));
+  const Tensor bad = logical_and(greater(size, 0), greater(error, allowed));
+  if (!any_true(bad)) return;
+  const double worst = std::min(largest(where(bad, error, 0)), 1.0);
+  find_loss(b, "WP-GRD-012", worst, allowed,
+            say("what the loss makes of the vectors is too small for its dtype (cotangents of ",
+                largest(where(bad, cotangents, 0)), ", divided by ", largest(where(bad, divisor, 0)),
+                "): ", digits_left(worst, size.dtype()), " of the derivative's digits are right."),
+            "Scale the matrix or the loss by a power of two.");
+}
 void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
                const char* advice) {
   b.find(loss_of_digits(code, measured, threshold, std::move(message), advice));
@@ -107,7 +123,7 @@ Tensor measured_noise(const Backward& b, const Tensors& vectors, const Tensors& 
 
 Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const Tensor& own, const Tensor& size,
                      std::function<Tensor()> noise)
-    : b_(b), c_(c), noise_(std::move(noise)) {
+    : b_(b), c_(c), terms_(n), noise_(std::move(noise)) {
   const Unrecorded here;
   if (size.defined()) {
     const double eps = eps_of(b, size.dtype()), rounding = gauge_rounding(eps, n);
@@ -120,6 +136,10 @@ Quotients::Quotients(const Backward& b, const Clusters& c, std::int64_t n, const
 }
 
 void Quotients::find_cancelled(const Tensor& size) const {
+  if (size_.defined() && least_.defined()) {
+    const Unrecorded here;
+    find_underflow(b_, size_, least_step_.defined() ? minimum(least_, least_step_) : least_, size, terms_);
+  }
   if (b_.of_derivative() && size_.defined() && least_.defined()) linalg::find_cancelled(b_, size_, least_, size);
 }
 
@@ -161,6 +181,11 @@ Tensor Quotients::of(const Terms& k, const Tensor& d, const Tensor& dw, const Te
     series = add(series, last);
   }
   const Tensor limit = divide(series, step);
+  {
+    const Unrecorded here;
+    const Tensor least = wp::min(where(small, wp::abs(dw), HUGE_VAL), {.axis = {-2, -1}, .keepdims = true});
+    least_step_ = least_step_.defined() ? minimum(least_step_, least) : least;
+  }
   judge(k[0], multiply(d, limit), d, small);
   if (c_.wide) small = logical_or(small, logical_and(whole, settled(k[0], limit, divide(last, step), d)));
   return where(small, limit, direct(small));
@@ -248,7 +273,7 @@ Tensor turning_cotangent(const Backward& b, const Tensor& values, const Tensor& 
   for (const Tensor& g : t) terms.push_back(skew(matmul(adjoint(v), g)));
   const Tensor own = unrecorded([&] { return size_of(matmul(adjoint(v), t[0])); });
   const Tensor size = unrecorded(  // a cotangent that vanishes is judged by its derivative
-      [&] { return t.size() > 1 ? maximum(own, size_of(matmul(adjoint(v), t[1]))) : own; });
+      [&] { return t.size() > 1 ? maximum(own, c.per_size(size_of(matmul(adjoint(v), t[1])))) : own; });
   Quotients quotients(b, c, n, own, size, [&] { return measured_noise(b, {{}, v}, {{}, t[0]}); });
   const Tensor same = astype(eye(n), DType::boolean);
   if (is_complex(v.dtype())) quotients.must_vanish(where(same, terms[0], 0), "the phases of eigenvectors");
@@ -278,6 +303,13 @@ Tensor steady(const std::vector<Tensors>& t, std::initializer_list<std::size_t> 
 }
 
 }  // namespace
+
+std::vector<Tensors> per_size(const Clusters& c, std::vector<Tensors> t) {
+  const Unrecorded here;
+  for (Tensor& along : t[1])
+    if (along.defined() && along.ndim() >= c.near.ndim()) along = c.per_size(along);
+  return t;
+}
 
 Tensor where_lost(const Backward& b, const Tensor& g, const Tensor& lost, std::initializer_list<std::size_t> vectors,
                   const std::function<std::vector<Tensors>()>& beside, const std::function<Tensor()>& again,

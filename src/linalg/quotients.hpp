@@ -22,7 +22,8 @@ class Quotients {
   Tensor of(const Terms& k, const Tensor& d, const Tensor& dw, const Tensor& except = {});
   // What must vanish because the matrix determines it not at all.
   void must_vanish(const Tensor& k, std::string_view what);
-  // What rounding of the numerators leaves of a derivative of this size (find_cancelled); to be asked last.
+  // What rounding of the numerators leaves of a derivative of this size (find_cancelled), and what their underflow
+  // does (WP-GRD-012); to be asked last.
   void find_cancelled(const Tensor& size) const;
   // Where rounding of the numerators is no small part of a derivative of this size, as where A is small beside what a
   // function of its values adds to them: exp(λ_j) − exp(λ_i) of values of 1e-12. The series has no such difference.
@@ -43,6 +44,8 @@ class Quotients {
 
   Tensor allowed_, tolerance_, rounding_, least_rounding_;
   Tensor size_, least_;  // of the cotangents, and of the denominators; […, 1, 1]
+  Tensor least_step_;    // the least denominator made of w
+  std::int64_t terms_;   // of a numerator
   std::function<Tensor()> noise_;
 };
 
@@ -64,6 +67,9 @@ Tensor where_lost(const Backward& b, const Tensor& g, const Tensor& lost, std::i
                   const std::function<std::vector<Tensors>()>& beside, const std::function<Tensor()>& again,
                   const Tensor& parts = {});
 
+// t, cotangents and their derivatives along c.w, as if c.w were of the size of the values.
+std::vector<Tensors> per_size(const Clusters& c, std::vector<Tensors> t);
+
 // Those of values that tangents pass: each listener outside differentiates them once more.
 Clusters tangent_clusters(const Tensor& s, const Tensor& bounds, bool zero_counts);
 // p/d, 0 where d is small: there p must vanish too, and so must its derivatives.
@@ -80,6 +86,10 @@ void find_uneven(const Backward& b, const Tensor& kept, std::int64_t smooth, std
 Finding loss_of_digits(const char* code, double measured, double threshold, std::string message, const char* advice);
 void find_loss(const Backward& b, const char* code, double measured, double threshold, std::string message,
                const char* advice);
+// Cotangents of vectors below the normal numbers have lost digits before the rule saw them, and what it divides them
+// by, the derivative, of this size, may be far above them (WP-GRD-012). `terms`: that are added to a numerator.
+void find_underflow(const Backward& b, const Tensor& cotangents, const Tensor& divisor, const Tensor& size,
+                    std::int64_t terms);
 // Gaps, relative to the largest value, that leave a derivative six digits; 1/gap enters once more for a second one.
 // `a`: the matrix, which is decomposed in its working dtype. To be asked while the way back is recorded.
 double near_enough(const Backward& b, const Tensor& a);

@@ -51,7 +51,8 @@ Tensor gradient_of_svd(const Backward& b, const Factors& p, const std::vector<Co
       if (&g - t.data() < 2) {  // a cotangent that vanishes is judged by its derivative
         const Unrecorded here;
         const Tensor own = size_of(two.defined() ? matmul(adjoint(whole), g_whole) : inner);
-        size = size.defined() ? maximum(size, own) : own;
+        const Tensor as_long = &g == t.data() ? own : c.per_size(own);
+        size = size.defined() ? maximum(size, as_long) : as_long;
         if (&g == t.data()) first = size;
       }
       return skew(inner);
@@ -137,7 +138,7 @@ Tensor mended(const Backward& b, const Tensor& g, const Tensor& lost, const Tens
   if (!lost.defined()) return g;
   const Clusters wide = widened(c, true);
   return where_lost(
-      b, g, lost, {0, 2}, [&] { return series_of(b, outputs, a, wide, 1); },
+      b, g, lost, {0, 2}, [&] { return per_size(wide, series_of(b, outputs, a, wide, 1)); },
       [&] { return gradient_at(b, outputs, a, wide, terms + 1, whole); });
 }
 
@@ -195,7 +196,7 @@ Tensor mended_eigh(const Backward& b, const Tensor& g, const Tensor& lost, const
   if (!lost.defined()) return g;
   const Clusters wide = widened(c, false);
   return where_lost(
-      b, g, lost, {1}, [&] { return eigh_series_of(b, values, v, a, wide, 1); },
+      b, g, lost, {1}, [&] { return per_size(wide, eigh_series_of(b, values, v, a, wide, 1)); },
       [&] { return eigh_gradient_at(b, values, v, a, wide, terms + 1, whole); });
 }
 

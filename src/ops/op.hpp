@@ -187,6 +187,10 @@ struct Op {
   const simd::Loops* fused = nullptr;   // element-wise, one input: (cotangent, what is saved) ↦ input's cotangent
   std::string_view no_derivative = {};  // why there is none
   std::uint32_t saves_inputs = 0, saves_outputs = 0;  // bit i: the derivative reads input/output i
+  // Of these, what not every input's derivative reads: a tape keeps what those of inputs that it knows read.
+  std::uint32_t for_others = 0;     // bit i: input i is read for those of the other inputs only (products)
+  std::uint32_t for_itself = 0;     // bit i: for that of input i only
+  std::uint32_t outputs_for = ~0U;  // bit i: saved outputs are read for that of input i
 
   std::vector<std::string_view> branches = {};  // named cases; each must have a sample
   std::vector<Sample> (*samples)() = nullptr;

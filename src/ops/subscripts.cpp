@@ -64,7 +64,7 @@ std::vector<std::string> split(const std::string& text) {
 
 class Parser {
  public:
-  Parser(std::string_view text, Inputs operands) : text_(text), operands_(operands) {
+  Parser(std::string_view text, const std::vector<Dims>& shapes) : text_(text), shapes_(shapes) {
     for (const char c : text)
       if (c != ' ') plain_ += c;
     arrow_ = plain_.find("->");
@@ -81,21 +81,21 @@ class Parser {
  private:
   void read_inputs() {
     const std::vector<std::string> terms = split(plain_.substr(0, arrow_));
-    if (terms.size() != operands_.size())
+    if (terms.size() != shapes_.size())
       refuse_text(text_, say("names ", plural(static_cast<std::int64_t>(terms.size()), "operand"), "; got ",
-                             operands_.size(), "."));
+                             shapes_.size(), "."));
     s_.length.assign(kLetters, -1);
     for (std::size_t i = 0; i < terms.size(); ++i) {
       const Term t = parse_term(terms[i], text_);
-      const Dims& shape = operands_[i].shape();
+      const Dims& shape = shapes_[i];
+      const auto axes = static_cast<std::int64_t>(shape.size());
       const auto named = static_cast<std::int64_t>(t.before.size() + t.after.size());
-      const std::int64_t rest = operands_[i].ndim() - named;
+      const std::int64_t rest = axes - named;
       if (t.dots ? rest < 0 : rest != 0)
-        refuse<ShapeError>(
-            "WP-SHP-013",
-            say("operand ", i, " has ", operands_[i].ndim(), operands_[i].ndim() == 1 ? " axis" : " axes", ", shape ",
-                shape, ", but '", terms[i], "' names ", t.dots ? "at least " : "", named, "."),
-            t.dots ? "" : "Use '...' for axes that are not named.");
+        refuse<ShapeError>("WP-SHP-013",
+                           say("operand ", i, " has ", axes, axes == 1 ? " axis" : " axes", ", shape ", shape,
+                               ", but '", terms[i], "' names ", t.dots ? "at least " : "", named, "."),
+                           t.dots ? "" : "Use '...' for axes that are not named.");
       dots_ |= t.dots;
       widest_ = std::max(widest_, rest);
       s_.in.push_back(labels_of(t, rest));
@@ -113,9 +113,9 @@ class Parser {
       known = n;
       first_[at] = operand;
     } else if (known != n && !broadcasts) {
-      refuse<ShapeError>("WP-SHP-013", say("index ", label_text(label), " has length ", known, " in operand ",
-                                           first_[at], " ", operands_[first_[at]].shape(), " and ", n, " in operand ",
-                                           operand, " ", operands_[operand].shape(), "."));
+      refuse<ShapeError>("WP-SHP-013",
+                         say("index ", label_text(label), " has length ", known, " in operand ", first_[at], " ",
+                             shapes_[first_[at]], " and ", n, " in operand ", operand, " ", shapes_[operand], "."));
     }
   }
   void implicit_output() {
@@ -146,7 +146,7 @@ class Parser {
   std::string_view text_;
   std::string plain_;
   std::string::size_type arrow_;
-  Inputs operands_;
+  const std::vector<Dims>& shapes_;
   Subscripts s_;
   std::vector<std::size_t> first_;  // the operand that gave the length of a label
   bool dots_ = false;
@@ -161,7 +161,9 @@ bool Subscripts::sums(std::int64_t label) const {
 
 Subscripts parse_subscripts(std::string_view text, Inputs operands) {
   if (operands.size() == 0) refuse<ArgumentError>("WP-ARG-002", "needs at least one operand; got none.");
-  return Parser(text, operands).run();
+  std::vector<Dims> shapes;
+  for (std::size_t i = 0; i < operands.size(); ++i) shapes.push_back(operands[i].shape());
+  return Parser(text, shapes).run();
 }
 
 namespace {
@@ -230,9 +232,9 @@ Tensor cotangent(const Backward& b, const Subscripts& s, std::size_t i) {
 }  // namespace
 
 Tensors einsum_vjp(const Backward& b) {
-  std::vector<const Tensor*> in;
-  for (const Tensor& t : b.in) in.push_back(&t);
-  const Subscripts s = parse_subscripts(b.attr(0).text(), Inputs(in.data(), in.size()));
+  std::vector<Dims> shapes;
+  for (std::size_t i = 0; i < b.in.size(); ++i) shapes.push_back(b.shape(i));
+  const Subscripts s = Parser(b.attr(0).text(), shapes).run();
   Tensors all(b.in.size());
   for (std::size_t i = 0; i < all.size(); ++i)
     if (b.wants(i)) all[i] = cotangent(b, s, i);

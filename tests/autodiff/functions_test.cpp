@@ -268,51 +268,6 @@ TEST(CustomGradient, ARuleGivesOneCotangentForEachInput) {
   expect_says([&] { (void)jvp([&](const Tensor& t) { return none({t})[0]; }, Tensor{1.0}, Tensor{1.0}); },
               "still gives 0 derivatives for 1 result");
 }
-TEST(CustomOp, RunsThroughDispatchWithChecksAndDerivatives) {
-  const TensorsFunction half = custom_op(
-      {.name = "halve",
-       .forward = [](const std::vector<Tensor>& x) { return std::vector<Tensor>{x[0] / 2}; },
-       .vjp = [](const auto&, const auto&, const std::vector<Tensor>& u) { return std::vector<Tensor>{u[0] / 2}; }});
-  const Tensor x{2.0, 6.0};
-  GradientTape tape;
-  tape.watch(x);
-  const Tensor y = half({x})[0];
-  EXPECT_EQ(values(tape.gradient(y, x)), (std::vector<double>{0.5, 0.5}));
-  EXPECT_EQ(values(jvp([&](const Tensor& t) { return half({t})[0]; }, x, Tensor{1.0, 2.0}).tangent),
-            (std::vector<double>{0.5, 1}));
-}
-TEST(CustomOp, IsBlamedByNameElementOperandAndLine) {
-  const TensorsFunction bad =
-      custom_op({.name = "entropy_term",
-                 .forward = [](const std::vector<Tensor>& t) { return std::vector<Tensor>{log(t[0]) * t[1]}; },
-                 .elementwise = true});
-  const std::uint32_t line = __LINE__ - 3;
-  const Tensor y = [&] {
-    const scope here("loss");
-    return bad({Tensor{1.0, 2.0, 0.0}, Tensor{4.0, 5.0, 6.0}})[0];
-  }();
-  try {
-    (void)values(y);
-    FAIL();
-  } catch (const NonFiniteError& e) {
-    const std::string text = e.what();
-    for (const std::string& part :
-         {std::string("Source: entropy_term: made -inf at element [2] of [3]"), std::string("x[2] = 0"),
-          std::string("x[2] = 6"), std::string("scope loss"), "functions_test.cpp:" + std::to_string(line)})
-      EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
-  }
-  const Tensor x{2.0, 6.0};
-  GradientTape none;
-  none.watch(x);
-  const Tensor z = bad({x, x})[0];
-  try {
-    (void)none.gradient(z, x);
-    FAIL();
-  } catch (const GradientError& e) {
-    EXPECT_NE(std::string(e.what()).find("entropy_term"), std::string::npos) << e.what();
-    EXPECT_NE(std::string(e.what()).find("it was given none"), std::string::npos) << e.what();
-  }
-}
 TEST(ImplicitRoot, DifferentiatesASquareRootFoundByNewton) {
   const auto F = [](const Tensor& x, const std::vector<Tensor>& p) { return x * x - p[0]; };
   const auto newton = [](const std::vector<Tensor>& p) {

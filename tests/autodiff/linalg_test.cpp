@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
+#include <optional>
 
 #include "ops/moves.hpp"
 #include "table.hpp"
@@ -110,6 +112,35 @@ TEST(LinalgGradient, ScalesExactlyWithTheMatrix) {
         EXPECT_TRUE(table::same_bits(scaled, want)) << h.name << " " << name(dtype) << " " << s << "\n"
                                                     << scaled << "\n"
                                                     << want;
+      }
+    }
+  }
+}
+// ∂²/∂A² of Σ w f(A), times v; empty: what is computed on the way is not in range, and an error says so.
+std::optional<Tensor> product_of(const Function& f, const Tensor& a, const Tensor& v) {
+  GradientTape outer;
+  outer.watch(a);
+  try {
+    return outer.gradient(sum(gradient_of(f, a) * v), a, {.unconnected = "zero"});
+  } catch (const NonFiniteError&) {
+    return std::nullopt;
+  }
+}
+TEST(LinalgGradient, HessianProductsScaleExactlyWithTheMatrix) {
+  for (const DType dtype : {f32, f64}) {
+    const Tensor a = astype(kMatrix, dtype), v = astype(weights(kMatrix) * 2.0, dtype);
+    for (const Homogeneous& h : all_functions()) {
+      const std::optional<Tensor> plain = product_of(h.f, a, v);
+      ASSERT_TRUE(plain) << h.name;
+      const int most = dtype == f32 ? 30 : 300, range = dtype == f32 ? 100 : 900;
+      const int s = std::min(most, static_cast<int>(range / std::max(std::fabs(h.degree - 2), 1.0)) / 2 * 2);
+      for (const int e : {-s, s}) {
+        const std::optional<Tensor> scaled = product_of(h.f, a * std::ldexp(1.0, e), v);
+        ASSERT_TRUE(scaled) << h.name << " " << name(dtype) << " " << e;
+        const Tensor want = *plain * std::ldexp(1.0, static_cast<int>((h.degree - 2) * e));
+        EXPECT_TRUE(table::same_bits(*scaled, want)) << h.name << " " << name(dtype) << " " << e << "\n"
+                                                     << *scaled << "\n"
+                                                     << want;
       }
     }
   }

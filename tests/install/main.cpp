@@ -1,8 +1,10 @@
 #include <cstdio>
 #include <wellposed/wellposed.hpp>
 
-// Exit code 0: computes, names the source of an Inf across the library's border, and writes a file that it reads
-// back.
+#include "own_op.hpp"
+
+// Exit code 0: computes, names the source of an Inf across the library's border, writes a file that it reads back,
+// and has an op of its own.
 int main(int, char** argv) {
   const wp::Tensor x{{1.0, 2.0}, {3.0, 0.0}};
   if ((wp::sum(x) + 1.0).item<double>() != 7.0) return 1;
@@ -13,8 +15,9 @@ int main(int, char** argv) {
     (void)wp::log(x).to_vector<double>();
     return 3;
   } catch (const wp::NonFiniteError& error) {
-    if (error.finding().place.text() != "main.cpp:13") return 4;
+    if (error.finding().place.text() != "main.cpp:15") return 4;
   }
+  if (const int wrong = own_op()) return 10 + wrong;
   std::printf("wellposed %s\n", std::string(wp::version()).c_str());
   return 0;
 }

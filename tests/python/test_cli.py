@@ -143,6 +143,12 @@ def test_doctor_sees_arithmetic_that_foreign_code_changed(cli, tmp_path):
     assert lines["subnormal numbers"]["value"] == "lost (FTZ, DAZ set)"
 
 
+# The first numbers of the tensor that is printed first.
+def numbers_in(text, count):
+    found = re.findall(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?", text.split("Tensor(")[1])
+    return [float(n) for n in found[:count]]
+
+
 # ---- tour ------------------------------------------------------------------------------------------------------------
 def test_tour_runs_without_waiting_and_shows_code_beside_output(cli):
     for arguments in (["tour", "--yes"], ["tour"]):
@@ -156,7 +162,18 @@ def test_tour_runs_without_waiting_and_shows_code_beside_output(cli):
         assert "exactly singular" in done.stdout and "1.00001 × row 0" in done.stdout
         assert "999 ok, 1 singular" in done.stdout and "Tensor(999)" in done.stdout
         assert done.stdout.count("WP-GRD-009") == 2  # the sum of singular values at rank 1 and 0
-        assert "when vectors change their sign" in done.stdout
+        chapter = done.stdout.split("Gradients through factors")[1].split("\n6. ")[0]
+        diagonal = chapter.split("show(gradient(of_diagonal, a));")[1]
+        assert re.search(r"\[\[-1\.01192885, +0\.9486833 +\],[\s┃]+\[ ?1\.39140217, +-0\.31622777\]\]", diagonal)
+        squares = [chapter.split(f"show(gradient(of_squares, {name}));")[1].split("show")[0] for name in ("tied", "flat", "nothing")]
+        for text, expected in zip(squares, ([4, 0, 0, 0, 4, 0, 0, 0, 2], [2, 4, 4, 8], [0] * 4), strict=True):
+            assert numbers_in(text, len(expected)) == pytest.approx(expected, abs=1e-12)
+        assert numbers_in(chapter.split("show(max(abs(gradient(of_nothing, a))));")[1], 1)[0] < 1e-13
+        for name, expected in (("tied", [2, 0, 0, 0, 2, 0, 0, 0, 1]), ("flat", [1, 2, 2, 4]), ("nothing", [0] * 4)):
+            text = chapter.split(f"show(gradient(of_distance, {name}) / 2 + 1.0);")[1]
+            assert numbers_in(text, len(expected)) == pytest.approx(expected, abs=1e-7)
+        assert "the loss depends on the basis of the repeated values 2 and 2" in chapter
+        assert "when vectors change their sign" in chapter
         assert "layer2/dense/weights/gradient" in done.stdout and "tensorboard --logdir" in done.stdout
 
 

@@ -131,6 +131,8 @@ const Op op_linalg_cho_solve = {
     .vjp = vjp,
     .saves_inputs = 3,
     .saves_outputs = 1,
+    .for_others = 2,
+    .outputs_for = 1,
     .branches = {"a vector", "upper", "batches broadcast", "badly scaled", "no digit is sure", "empty", "not finite"},
     .samples = samples,
 };

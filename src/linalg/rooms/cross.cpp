@@ -125,8 +125,8 @@ void flow(const FlowQuery& q, Visit visit) {
 // g · (d × x2) = d · (x2 × g), g · (x1 × d) = d · (g × x1).
 Tensors vjp(const Backward& b) {
   const std::int64_t axis = b.attr(0).integer();
-  return {linalg::cross(conj_of(b.in[1]), b.g(), {.axis = axis}),
-          linalg::cross(b.g(), conj_of(b.in[0]), {.axis = axis})};
+  return {b.wants(0) ? linalg::cross(conj_of(b.in[1]), b.g(), {.axis = axis}) : Tensor(),
+          b.wants(1) ? linalg::cross(b.g(), conj_of(b.in[0]), {.axis = axis}) : Tensor()};
 }
 
 std::vector<Sample> samples() {
@@ -173,6 +173,7 @@ const Op op_linalg_cross = {
     .vjp = vjp,
     .jvp = jvp_multilinear,
     .saves_inputs = 3,
+    .for_others = 3,
     .branches = {"another axis", "batches broadcast", "empty", "cancels", "overflow: inf"},
     .samples = samples,
 };

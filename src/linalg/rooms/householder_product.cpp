@@ -147,7 +147,6 @@ const Op op_linalg_householder_product = {
     .flow = flow,
     .vjp = vjp,
     .saves_inputs = 3,
-    .saves_outputs = 1,
     .branches = {"fewer reflectors than columns", "a batch", "empty", "not finite"},
     .samples = samples,
 };

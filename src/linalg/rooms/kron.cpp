@@ -73,7 +73,8 @@ Tensors vjp_outer(const Backward& b) {
   const auto against = [](const Tensor& g, const Tensor& x) {
     return squeeze(matmul(g, expand_dims(conj_of(x), {.axis = -1})), -1);
   };
-  return {against(b.g(), b.in[1]), against(matrix_transpose(b.g()), b.in[0])};
+  return {b.wants(0) ? against(b.g(), b.in[1]) : Tensor(),
+          b.wants(1) ? against(matrix_transpose(b.g()), b.in[0]) : Tensor()};
 }
 
 // g as [..., m₁, m₂, n₁, n₂]; then x1 has [..., m₁n₁, m₂n₂] times conj(x2) as a column.
@@ -94,8 +95,10 @@ Tensors vjp_kron(const Backward& b) {
     shape.resize(shape.size() > 1 ? shape.size() - 2 : 0);
     return reshape(conj_of(x), with(shape, {s[0] * s[1], 1}));
   };
-  return {reshape(matmul(pairs, column(b.in[1], s2)), with(batch, {s1[0], s1[1]})),
-          reshape(matmul(matrix_transpose(pairs), column(b.in[0], s1)), with(batch, {s2[0], s2[1]}))};
+  Tensors all(2);
+  if (b.wants(0)) all[0] = reshape(matmul(pairs, column(b.in[1], s2)), with(batch, {s1[0], s1[1]}));
+  if (b.wants(1)) all[1] = reshape(matmul(matrix_transpose(pairs), column(b.in[0], s1)), with(batch, {s2[0], s2[1]}));
+  return all;
 }
 
 std::vector<Sample> pairs(const Op& op, std::vector<std::pair<Dims, Dims>> shapes, std::string_view batch) {
@@ -140,6 +143,7 @@ const Op op_linalg_outer = {
     .vjp = vjp_outer,
     .jvp = jvp_multilinear,
     .saves_inputs = 3,
+    .for_others = 3,
     .branches = {"batches broadcast", "overflow: inf"},
     .samples = outer_samples,
 };
@@ -159,6 +163,7 @@ const Op op_linalg_kron = {
     .vjp = vjp_kron,
     .jvp = jvp_multilinear,
     .saves_inputs = 3,
+    .for_others = 3,
     .branches = {"batches broadcast", "vectors: a vector", "overflow: inf"},
     .samples = kron_samples,
 };

@@ -112,7 +112,8 @@ Tensors vjp(const Backward& b) {
   if (column) g = expand_dims(g, {.axis = -1});
   Tensors x;
   for (std::size_t i = 0; i < n; ++i)
-    x.push_back(i == 0 && row          ? expand_dims(b.in[i], {.axis = 0})
+    x.push_back(!b.in[i].defined()     ? Tensor()  // nobody asks for another one's cotangent
+                : i == 0 && row        ? expand_dims(b.in[i], {.axis = 0})
                 : i + 1 == n && column ? expand_dims(b.in[i], {.axis = -1})
                                        : b.in[i]);
   const auto chain = [&](std::size_t first, std::size_t stop) {
@@ -167,6 +168,7 @@ const Op op_linalg_multi_dot = {
     .vjp = vjp,
     .jvp = jvp_multilinear,
     .saves_inputs = ~0U,
+    .for_others = ~0U,
     .branches = {"vectors at the ends", "batches broadcast", "empty: zeros", "last first", "first first",
                  "overflow: inf"},
     .samples = samples,

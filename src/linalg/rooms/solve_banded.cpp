@@ -129,7 +129,7 @@ Tensors vjp(const Backward& b) {
   find_lost_digits(b);
   const std::int64_t l = b.attr(0).integer(), u = b.attr(1).integer();
   const bool vector = b.shape(1).size() == 1;
-  const Tensor &ab = b.in[0], g = as_columns(b.g(), vector), x = as_columns(b.out[0], vector);
+  const Tensor &ab = b.in[0], g = as_columns(b.g(), vector);
   if (ab.shape().back() == 0) return {zeros_for(b.facts[0]), zeros_for(b.facts[1])};
   std::vector<Tensor> rows;
   for (std::int64_t r = 0; r <= l + u; ++r)
@@ -143,7 +143,7 @@ Tensors vjp(const Backward& b) {
   Tensors all{{}, from_columns(right, vector)};
   if (!b.wants(0)) return all;
   rows.clear();
-  const Tensor turned = matrix_transpose(right), other = matrix_transpose(conj_of(x));
+  const Tensor turned = matrix_transpose(right), other = matrix_transpose(conj_of(as_columns(b.out[0], vector)));
   for (std::int64_t r = 0; r <= l + u; ++r)
     rows.push_back(negative(sum(multiply(shifted(turned, r - u), other), {.axis = -2})));
   all[0] = stacked(rows);
@@ -199,6 +199,7 @@ const Op op_linalg_solve_banded = {
     .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
+    .outputs_for = 1,
     .branches = {"corners are not read", "lower", "wider above", "diagonal", "batches broadcast", "badly scaled",
                  "diagonals beyond the corners", "empty", "singular"},
     .samples = samples,

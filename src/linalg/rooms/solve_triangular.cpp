@@ -84,11 +84,12 @@ Tensors vjp(const Backward& b) {
   std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
   attrs[1] = !turned;
   attrs[3] = "ignore";  // the verdict on A has been given
-  const Tensor g = as_columns(b.g(), vector), x = as_columns(b.out[0], vector);
+  const Tensor g = as_columns(b.g(), vector);
   const Tensor* const in[] = {&b.in[0], &g};
   const Tensor right = call_diagnosed(op_linalg_solve_triangular, Inputs(in), attrs, b.place).value[0];
   Tensors all{{}, from_columns(right, vector)};
   if (!b.wants(0)) return all;
+  const Tensor x = as_columns(b.out[0], vector);
   const Tensor own = negative(turned ? matmul(x, adjoint(right)) : matmul(right, adjoint(x)));
   all[0] = lower ? tril(own, {.k = unit ? -1 : 0}) : triu(own, {.k = unit ? 1 : 0});
   return all;
@@ -149,6 +150,7 @@ const Op op_linalg_solve_triangular = {
     .vjp = vjp,
     .saves_inputs = 1,
     .saves_outputs = 1,
+    .outputs_for = 1,
     .branches = {"the other triangle is not read", "lower", "adjoint", "unit diagonal", "batches broadcast",
                  "badly scaled", "empty", "a zero on the diagonal", "ill-conditioned, but right"},
     .samples = samples,

@@ -48,6 +48,7 @@ const Op op_divide = elementwise({
                   std::size_t i) { return i == 0 ? reciprocal(s.in[1]) : negative(divide(s.out[0], s.in[1])); },
     .saves_inputs = 2,
     .saves_outputs = 1,
+    .outputs_for = 2,
     .branches = {"x2 = 0: inf", "x2 = -0: -inf", "0 / 0: nan", "overflow: inf", "x2 = inf", "inf / inf: nan"},
     .samples = samples,
 });

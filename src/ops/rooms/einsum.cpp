@@ -339,6 +339,7 @@ const Op op_einsum = {
     .vjp = einsum_vjp,
     .jvp = jvp_multilinear,
     .saves_inputs = ~0U,
+    .for_others = ~0U,
     .branches = {"the result is implied", "a repeated index: diagonal", "axes under dots broadcast",
                  "one operand is summed", "no index is summed", "an index in both and in the result",
                  "more than two operands", "no terms: zeros", "overflow: inf"},

@@ -51,6 +51,7 @@ const Op op_hypot = elementwise({
     .partial = partial,
     .saves_inputs = 3,
     .saves_outputs = 1,
+    .for_itself = 3,
     .branches = {"one is 0", "overflow: inf", "one is inf"},
     .samples = samples,
 });

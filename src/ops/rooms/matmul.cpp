@@ -139,6 +139,7 @@ const Op op_matmul = {
     .vjp = vjp,
     .jvp = jvp_multilinear,
     .saves_inputs = 3,
+    .for_others = 3,
     .branches = {"1-d by 1-d", "1-d by 2-d", "2-d by 1-d", "batches broadcast", "k = 0: zeros", "wider than a tile",
                  "overflow: inf"},
     .samples = samples,

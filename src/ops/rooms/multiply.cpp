@@ -46,6 +46,7 @@ const Op op_multiply = elementwise({
     .loops = &loops,
     .partial = [](const Saved& s, std::size_t i) { return s.in[1 - i]; },
     .saves_inputs = 3,
+    .for_others = 3,
     .branches = {"wraps in i8", "overflow: inf", "inf * 0: nan"},
     .samples = samples,
 });

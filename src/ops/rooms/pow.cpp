@@ -209,6 +209,7 @@ const Op op_pow = elementwise({
     .partial = partial,
     .saves_inputs = 3,
     .saves_outputs = 1,
+    .outputs_for = 2,
     .branches = {"wraps in i8", "0 to a negative power: inf", "-0 to a negative odd power: -inf",
                  "x1 < 0, x2 not whole: nan", "overflow: inf", "1 to the nan: 1", "nan to the 0: 1", "x1 = inf",
                  "x2 = inf"},

@@ -98,6 +98,8 @@ const Op op_remainder = elementwise({
     .vjp = vjp,
     .jvp = jvp,
     .saves_inputs = 3,
+    .for_others = 1,
+    .for_itself = 2,
     .branches = {"the least i8 by -1", "a quotient beyond 2^53", "x2 = 0: nan", "0 % 0: nan", "x1 = inf: nan",
                  "x2 = inf", "x2 = inf, other sign: x2"},
     .samples = samples,

@@ -198,6 +198,7 @@ const Op op_tensordot = {
     .vjp = vjp,
     .jvp = jvp_multilinear,
     .saves_inputs = 3,
+    .for_others = 3,
     .branches = {"no axes: outer product", "all axes: a number", "listed axes", "no terms: zeros", "overflow: inf"},
     .samples = samples,
 };

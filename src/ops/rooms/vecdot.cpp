@@ -117,6 +117,7 @@ const Op op_vecdot = {
     .vjp = vjp,
     .jvp = jvp_multilinear,
     .saves_inputs = 3,
+    .for_others = 3,
     .branches = {"another axis", "batches broadcast", "no terms: zeros", "longer than the partial sums",
                  "overflow: inf"},
     .samples = samples,
