@@ -50,12 +50,45 @@ WP_PACK void factor_by_sums(Fixed<N>, Fixed<N>, V* a, Elimination<Fixed<N>>& e) 
   });
 }
 
-// The rows' order, L (m × k), U (k × n) and its largest element. Where are all of them numbers, and A too?
+// Elements of which none is smaller, but for zeros, lose nothing that counts below the range of T.
+template <class T>
+WP_PACK V small_for(V top) {
+  constexpr double beside = std::is_same_v<T, float> ? 0x1p-60 : 0x1p-400,
+                   with_digits = std::is_same_v<T, float> ? 0x1p-102 : 0x1p-969;
+  return larger(beside * top, V{} + with_digits);
+}
+// Where there are smaller ones: are the largest of every row and every column that is not 0, and every pivot, above
+// that bound?
+template <class T>
+[[gnu::noinline]] M kept_in_range(int m, int n, const V* a, const V* u, V bound) {
+  M good = ~M{};
+  const auto line = [&](int count, int step, const V* from) {
+    V most = V{};
+    for (int i = 0; i < count; ++i) most = larger(magnitude(from[i * step]), most);
+    good &= (most == 0.0) | (most >= bound);
+  };
+  for (int i = 0; i < m; ++i) line(n, 1, a + i * n);
+  for (int j = 0; j < n; ++j) line(m, n, a + j);
+  for (int k = 0; k < std::min(m, n); ++k) good &= magnitude(u[k * n + k]) >= bound;
+  return good;
+}
+
+// The largest element of A, the least that is not 0, and the largest of U.
+struct Sizes {
+  V top, least, largest;
+};
+// The rows' order, L (m × k) and U (k × n). Where are all of them numbers, and A too?
 template <class R, class S>
-[[gnu::noinline]] M factor_lanes(R m, S n, V* a, V* order, V* l, V* u, V& largest) {
+[[gnu::noinline]] M factor_lanes(R m, S n, V* a, V* order, V* l, V* u, Sizes& sizes) {
   const int rank = std::min<int>(m, n);
-  V top = V{}, down = V{} + 1.0, all = V{};
-  for (int e = 0; e < m * n; ++e) top = larger(magnitude(a[e]), top);
+  V top = V{}, least = V{} + HUGE_VAL, down = V{} + 1.0, all = V{};
+  for (int e = 0; e < m * n; ++e) {
+    const V size = magnitude(a[e]);
+    top = larger(size, top);
+    least = lesser(size == 0.0 ? V{} + HUGE_VAL : size, least);
+  }
+  sizes.top = top;
+  sizes.least = least;
   const bool moved = brought_near(m * n, top, a, down);
   Elimination<R> e;
   factor_by_sums(m, n, a, e);
@@ -68,7 +101,7 @@ template <class R, class S>
       l[i * rank + j] = part;
       all += part;
     }
-  largest = moved ? e.largest / down : e.largest;
+  sizes.largest = moved ? e.largest / down : e.largest;
   for (int i = 0; i < rank; ++i)
     for (int j = 0; j < n; ++j) {
       const V part = j < i ? V{} : a[i * n + j];
@@ -91,12 +124,16 @@ void lu(int m, int n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Mar
         fetch_to_write(rank * n, first, have, u);
       }
       load<T>(m, n, a, first, have, matrix);
-      V largest;
-      const M good = factor_lanes(rows, columns, matrix, order, left, right, largest);
+      Sizes sizes;
+      M good = factor_lanes(rows, columns, matrix, order, left, right, sizes);
+      if (const V bound = small_for<T>(sizes.top); any(good & (sizes.least < bound))) {
+        load<T>(m, n, a, first, have, matrix);
+        good &= (sizes.least >= bound) | kept_in_range<T>(m, n, matrix, right, bound);
+      }
       store<std::int64_t>(m, order, first, have, p);
       store<T>(m * rank, left, first, have, l);
       store<T>(rank * n, right, first, have, u);
-      mark(good & in_range<T>(largest), first, have, marks.redo);
+      mark(good & in_range<T>(sizes.largest), first, have, marks.redo);
     });
   };
   with_shape(m, n, run);
