@@ -87,7 +87,7 @@ void tell_lost(double lost, DType dtype, std::string_view of, Verdict& v) {
   if (v.status != Status::ok || status_of(digits, -1, u) == Status::ok) return;
   v.status = Status::overflow;
   v.backward_error = lost;
-  v.digits = digits;
+  v.digits = std::fabs(digits);  // −0 of nothing left
   v.reason = say("has factors with numbers below the range of ", dtype, ": an element of ", of, " is off by ",
                  few_digits(lost), " of the largest beside it.");
 }

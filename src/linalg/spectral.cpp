@@ -138,18 +138,19 @@ RidgeData Spectral<T>::ridge_data(std::int64_t columns, kernels::View<T> b) cons
     for (std::int64_t j = 0; j < columns; ++j)
       largest = std::max(largest, static_cast<double>(std::abs(b.data[i * b.rows + j * b.columns])));
   if (largest > 0) d.norm = largest;
-  double all = 0, inside = 0;
-  for (std::int64_t i = 0; i < m_; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      all += std::norm(std::complex<double>(b.data[i * b.rows + j * b.columns]) / d.norm);
   for (std::int64_t i = 0; i < k_; ++i) {
     double part = 0;
     for (std::int64_t j = 0; j < columns; ++j)
       part += std::norm(std::complex<double>(y.data()[i * columns + j]) / d.norm);
     d.parts.push_back(part);
-    inside += part;
   }
-  d.outside = std::max(all - inside, 0.0);
+  if (m_ == k_) return d;  // nothing is outside
+  kernels::Buffer<T> rest(std::max<std::int64_t>(m_ * columns, 1));
+  for (std::int64_t i = 0; i < m_; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) rest.data()[i * columns + j] = b.data[i * b.rows + j * b.columns];
+  kernels::gemm<T>(m_, columns, k_, u(), {y.data(), columns, 1}, {rest.data(), columns, 1}, kernels::Into::subtract);
+  for (std::int64_t e = 0; e < m_ * columns; ++e)
+    d.outside += std::norm(std::complex<double>(rest.data()[e]) / d.norm);
   return d;
 }
 
