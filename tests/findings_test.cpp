@@ -309,6 +309,13 @@ const Rows& others() {
       {"WP-SHP-017", [] { use(linalg::solve(Tensor{{2.0}}, v)); },
        [] { use(linalg::solve(Tensor{{2.0}}, Tensor{1.0})); }},
       {"WP-SHP-018", [] { use(linalg::svdvals(v)); }, [] { use(linalg::svdvals(m)); }},
+      {"WP-SHP-019",
+       [] {
+         use(linalg::svdvals(broadcast_to(zeros({1, 1}), {3'000'000'000, 1})));
+       },
+       [] {
+         use(linalg::svdvals(broadcast_to(zeros({1, 1}), {3'000, 1})));
+       }},
       {"WP-TRD-001", [] { train(4, 1); }, [] { train(1.01, 1); }},
       {"WP-TRD-002", [] { train(0.9, 1e160); }, [] { train(0.9, 1e150); }},
       {"WP-TRD-003", [] { step_back(2); }, [] { step_back(0.9); }},

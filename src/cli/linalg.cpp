@@ -77,36 +77,54 @@ void add_spectrum(Report& r, const Told& t) {
   r.threshold = std::max(atol, largest * t.options.number("rtol").value_or(atol > 0 ? 0 : longest * eps));
 }
 
-// The score that the rule minimises over λ, with the λ that was taken.
+// What A and b say about λ.
+linalg::RidgeData ridge_data(const Tensor& a, const Tensor& b) {
+  const bool complex = is_complex(a.dtype()) || is_complex(b.dtype());
+  return linalg::with_float(complex ? c128 : f64, [&]<class T>(T) {
+    const Tensor left = packed(a, complex ? c128 : f64), right = packed(b, complex ? c128 : f64);
+    const std::int64_t m = a.shape().end()[-2], n = a.shape().back(), k = b.ndim() == 1 ? 1 : b.shape().back();
+    const linalg::Spectral<T> svd(m, n, {reinterpret_cast<const T*>(left.node()->data), n, 1});
+    return svd.ridge_data(k, {reinterpret_cast<const T*>(right.node()->data), k, 1});
+  });
+}
+
+// What the rule looks at over λ (the score that it minimises, or the residual that it holds against the noise), with
+// the λ that was taken.
 void add_ridge_curve(Report& r, const Told& t, const Tensor& b) {
   const std::string ridge = t.options.text("ridge");
-  if (ridge.empty() || r.diagnosis.size() != 1 || is_complex(r.matrix.values.dtype())) return;
-  const Tensor a = packed(r.matrix.values, f64), data = packed(b, f64);
-  const std::int64_t m = a.shape().end()[-2], n = a.shape().back(), k = data.ndim() == 1 ? 1 : data.shape().back();
-  const linalg::Spectral<double> svd(m, n, {reinterpret_cast<const double*>(a.node()->data), n, 1});
-  const auto d = svd.ridge_data(k, {reinterpret_cast<const double*>(data.node()->data), k, 1});
+  const Tensor& a = r.matrix.values;
+  if (ridge.empty() || r.diagnosis.size() != 1 || r.diagnosis.status(0) == linalg::Status::nonfinite_input) return;
+  const linalg::RidgeData d = ridge_data(a, b);
   if (d.sigma.empty() || d.sigma[0] == 0) return;
-  const auto rule = ridge == "l-curve" ? linalg::RidgeRule::l_curve
-                    : ridge == "gcv"   ? linalg::RidgeRule::gcv
-                                       : linalg::RidgeRule::automatic;
-  plot::Chart chart{
-      .title = ridge == "l-curve" ? "Curvature of the L-curve, negated" : "Generalised cross-validation",
-      .x_label = "λ",
-      .y_label = "score",
-      .log_x = true,
-      .log_y = rule != linalg::RidgeRule::l_curve};
-  plot::Series line{.mark = plot::Series::Mark::line, .name = "score"}, taken{.name = "taken"};
+  const auto rule = ridge == "l-curve"       ? linalg::RidgeRule::l_curve
+                    : ridge == "gcv"         ? linalg::RidgeRule::gcv
+                    : ridge == "discrepancy" ? linalg::RidgeRule::discrepancy
+                                             : linalg::RidgeRule::automatic;
+  const bool residual = rule == linalg::RidgeRule::discrepancy;
+  plot::Chart chart{.title = rule == linalg::RidgeRule::l_curve ? "Curvature of the L-curve, negated"
+                             : residual                         ? "Residual against the noise (discrepancy)"
+                                                                : "Generalised cross-validation",
+                    .x_label = "λ",
+                    .y_label = residual ? "|A x − b|" : "score",
+                    .log_x = true,
+                    .log_y = rule != linalg::RidgeRule::l_curve};
+  const auto value = [&](double q) {  // at λ = q σ₁²
+    return residual ? linalg::ridge_point(d, q).rho * d.norm : linalg::ridge_score(rule, d, q);
+  };
+  plot::Series line{.mark = plot::Series::Mark::line, .name = residual ? "residual" : "score"},
+      taken{.name = "taken"};
   const double scale = d.sigma[0] * d.sigma[0], at = r.diagnosis[0].ridge;
   for (int i = 0; i <= 240; ++i) {
     const double q = std::pow(10.0, -30 + i / 8.0);
     line.x.push_back(q * scale);
-    line.y.push_back(linalg::ridge_score(rule, d, q));
+    line.y.push_back(value(q));
   }
   if (at > 0) {
     taken.x.push_back(at);
-    taken.y.push_back(linalg::ridge_score(rule, d, at / scale));
+    taken.y.push_back(value(at / scale));
   }
   chart.series = {line, taken};
+  if (residual) chart.levels = {{t.options.number("noise").value_or(0), "noise"}};
   r.charts.push_back(std::move(chart));
 }
 

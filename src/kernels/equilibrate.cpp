@@ -181,6 +181,31 @@ bool needs_scaling(std::int64_t m, std::int64_t n, const Survey<T>& survey) {
 }
 
 template <class T>
+Reach reach(std::int64_t m, std::int64_t n, View<T> a) {
+  if (std::abs(a.rows) < std::abs(a.columns)) return reach<T>(n, m, {a.data, a.columns, a.rows});
+  int most = kNone, least = std::numeric_limits<int>::max();
+  const auto take = [&](double part) {
+    const int e = exponent_of(part);
+    most = std::max(most, e);
+    least = std::min(least, e == kNone ? least : e);
+  };
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T v = a.data[i * a.rows + j * a.columns];
+      take(static_cast<double>(std::real(v)));
+      if constexpr (RealOf<T>::parts == 2) take(static_cast<double>(v.imag()));
+    }
+  return most == kNone ? Reach{} : Reach{most, least};
+}
+
+template <class T>
+int placing_exponent(std::int64_t m, std::int64_t n, View<T> a, int ceiling, int power) {
+  const Reach r = reach<T>(m, n, a);
+  if (r.most == kNone) return 0;
+  return std::clamp(kRoom<typename RealOf<T>::type> - power * (r.least - r.most), 0, ceiling) - r.most;
+}
+
+template <class T>
 int prescale_exponent(std::int64_t m, std::int64_t n, View<T> a) {
   const Survey<T> survey(m, n, a, nullptr);
   double most = 0;
@@ -272,6 +297,8 @@ bool scale(std::int64_t m, std::int64_t n, View<T> a, const int* rows, const int
   template Equilibration equilibrate_symmetric(std::int64_t, View<T>);                               \
   template Equilibration equilibrate_symmetric(std::int64_t, View<T>, const Survey<T>&);             \
   template bool needs_scaling(std::int64_t, std::int64_t, const Survey<T>&);                         \
+  template Reach reach(std::int64_t, std::int64_t, View<T>);                                         \
+  template int placing_exponent(std::int64_t, std::int64_t, View<T>, int, int);                      \
   template int prescale_exponent(std::int64_t, std::int64_t, View<T>);                               \
   template bool scale(std::int64_t, std::int64_t, View<T>, const int*, const int*, T*);
 WP_FOR_FLOATS(WP_INSTANTIATE)

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "kernels/gemm.hpp"
 
@@ -80,9 +81,10 @@ struct EigOutputs {
   Real<T>* value_rcond = nullptr;   // 1 / condition of each eigenvalue: |vlᴴ·vr|
   Real<T>* vector_rcond = nullptr;  // 1 / condition of each right vector (sep); costs as much again
   struct Balanced {
-    Size low = 0, high = 0;  // values outside of low … high − 1 were found by permuting: they are exact
-    Real<T> norm = 0;        // ‖·‖₁ of the balanced matrix
-    Real<T> spread = 1;      // the largest factor that a row was scaled by over the least
+    Size low = 0, high = 0;        // values outside of low … high − 1 were found by permuting: they are exact
+    Real<T> norm = 0;              // ‖·‖₁ of the balanced matrix
+    Real<T> spread = 1;            // the largest factor that a row was scaled by over the least
+    std::vector<Size> order = {};  // row and column i of the permuted matrix are order[i] of A
   }* balanced = nullptr;
 };
 // A is kept. The condition numbers are those of the balanced matrix: scaling changes them, permuting does not.

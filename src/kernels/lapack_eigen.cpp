@@ -79,6 +79,13 @@ int geevx(Balance balance, const Plan<T>& plan, Size n, T* a, Complex<T>* w, Rea
     for (Size i = 0; i < n; ++i) w[i] = {parts[i], parts[n + i]};
   if (out.balanced) {
     *out.balanced = {ilo - 1, ihi, norm};
+    std::vector<Size>& order = out.balanced->order;
+    for (Size i = 0; i < n; ++i) order.push_back(i);
+    const auto exchange = [&](Size i) {  // gebal: from the last to ihi, then from the first to ilo
+      std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(scale.data()[i] - 1)]);
+    };
+    for (Size i = n - 1; i >= ihi; --i) exchange(i);
+    for (Size i = 0; i < ilo - 1; ++i) exchange(i);
     if (const auto [low, high] = std::minmax_element(scale.data() + ilo - 1, scale.data() + ihi); ihi >= ilo)
       out.balanced->spread = *high / *low;
   }

@@ -58,7 +58,8 @@ struct Augmented<T>::Unknowns {
 };
 
 template <class T>
-Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T> a, const Spectral<T>& svd)
+Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T> a, const Spectral<T>& svd,
+                        const std::vector<int>& units)
     : m_(std::max(rows, columns)),
       n_(std::min(rows, columns)),
       wide_(rows < columns),
@@ -76,6 +77,9 @@ Augmented<T>::Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T
       adjoint_.data()[j * m_ + i] = wide_ ? v : conjugate(v);
       if (wide_) v = conjugate(v);
     }
+  for (double& v : sigma_) v = std::ldexp(v, exponent_ - svd.exponent());
+  const int top = units.empty() ? 0 : *std::max_element(units.begin(), units.end());
+  for (const int e : units) weights_.push_back(std::ldexp(1.0, e - top));
 }
 
 // c − p is kept as a sum of two numbers: nothing is rounded before it meets M q.
@@ -128,6 +132,16 @@ double Augmented<T>::size_of(const Unknowns& z, std::int64_t column) const {
 }
 
 template <class T>
+double Augmented<T>::in_units(const Unknowns& z, std::int64_t column) const {
+  if (weights_.empty()) return size_of(z, column);
+  const T* const from = wide_ ? z.p.data() : z.q.data();
+  double most = 0;
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    most = std::max(most, weights_[i] * size_of_number(from[static_cast<std::int64_t>(i) * z.k + column]));
+  return most;
+}
+
+template <class T>
 double Augmented<T>::given(const Unknowns& right, std::int64_t column) const {
   const T* const from = wide_ ? right.q.data() : right.p.data();
   double sum = 0;
@@ -148,13 +162,13 @@ void Augmented<T>::take(const Unknowns& r, Unknowns& z, std::int64_t column) con
 template <class T>
 double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
   constexpr double u = kUnit<T>;
-  constexpr int kRounds = 12;
+  const int rounds = weights_.empty() ? 12 : 48;  // an element that is 0 in its units shrinks by u·κ in each
   const double least = sigma_.back(), rate = u * sigma_[0] / least;
   Unknowns r(m_, n_, z.k);
   std::vector<double> last, error(static_cast<std::size_t>(z.k), 0);
   std::vector<char> going(static_cast<std::size_t>(z.k), 1);
   for (std::int64_t j = 0; j < z.k; ++j) last.push_back(given(right, j) / least);  // no answer is larger
-  for (int round = 0; round < kRounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
+  for (int round = 0; round < rounds && std::count(going.begin(), going.end(), 1) > 0; ++round) {
     residual(right, z, r);
     apply(r);
     for (std::size_t c = 0; c < last.size(); ++c) {
@@ -171,6 +185,14 @@ double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
         going[c] = 0;
         continue;
       }
+      // The last digit of a large element comes back in every correction; in units it may be nothing.
+      const bool settled = !weights_.empty() && change <= 4 * u * size_of(z, j);
+      if (settled && !(change <= last[c] / 2)) {
+        take(r, z, j);
+        error[c] = 2 * change * rate;
+        going[c] = 0;
+        continue;
+      }
       if (!(change <= last[c] / 2)) {
         error[c] = change > 0 || std::isnan(change) ? std::max(change, last[c]) : 0;
         going[c] = 0;
@@ -180,13 +202,13 @@ double Augmented<T>::improved(const Unknowns& right, Unknowns& z) const {
       error[c] = 2 * change * std::max(change / last[c], rate);
       last[c] = change;
       const double zero = u * given(right, j) / sigma_[0];
-      going[c] = error[c] > u * std::max(size_of(z, j), u * zero) ? 1 : 0;
+      going[c] = error[c] > u * std::max(in_units(z, j), weights_.empty() ? u * zero : 0) ? 1 : 0;
     }
   }
   double worst = u;
   for (std::size_t c = 0; c < last.size(); ++c) {
     const auto j = static_cast<std::int64_t>(c);
-    const double scale = std::max(size_of(z, j), u * given(right, j) / sigma_[0]);
+    const double scale = std::max(in_units(z, j), weights_.empty() ? u * given(right, j) / sigma_[0] : 0);
     const double relative = error[c] == 0 ? 0 : error[c] / scale;
     if (!(relative <= worst)) worst = relative;
     if (std::isnan(worst)) return 1;
@@ -201,8 +223,10 @@ double Augmented<T>::estimated(const Unknowns& z) const {
   double worst = std::min(1.0, 2 * u / rcond);
   for (std::int64_t j = 0; j < z.k && !wide_; ++j) {
     const double rest = largest_in<T>(m_, {z.p.data(), z.k, 1}, j);
-    worst = std::max(worst, wedin(u, rcond, sigma_[0], size_of(z, j), rest));
+    worst = std::max(worst, wedin(u, rcond, sigma_[0], in_units(z, j), rest));
   }
+  for (std::int64_t j = 0; j < z.k && !weights_.empty(); ++j)
+    if (const double size = size_of(z, j); size > 0) worst = std::max(worst, 2 * u / rcond * size / in_units(z, j));
   return std::min(1.0, worst + 4 * std::sqrt(static_cast<double>(m_)) * u);  // roundings, which mostly cancel
 }
 
@@ -237,14 +261,14 @@ double Augmented<T>::solve(std::int64_t k, kernels::View<T> b, kernels::MutableV
 
 template <class T>
 Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels::View<T> a, const Spectral<T>& svd,
-                        double least, kernels::View<T> b, kernels::MutableView<T> x) {
+                        double least, kernels::View<T> b, kernels::MutableView<T> x, const std::vector<int>& units) {
   using Real = typename kernels::RealOf<T>::type;
   constexpr double u = kUnit<T>;
   const std::int64_t shorter = std::min(m, n), kept = svd.rank(least);
   Minimised out{.kept = kept};
   if (kept > 0) out.rcond = svd.rcond(kept);
   if (kept == shorter && shorter > 0) {
-    const Augmented<T> system(m, n, a, svd);
+    const Augmented<T> system(m, n, a, svd, units);
     const bool cheap = few(n, k);
     out.error = system.solve(k, b, x, cheap);
     if (!cheap && out.error > kGoodEnough) out.error = system.solve(k, b, x, true);
@@ -280,7 +304,7 @@ Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels:
   template bool fits_nothing(std::int64_t, std::int64_t, kernels::View<T>, kernels::View<T>, std::int64_t);        \
   template class Augmented<T>;                                                                                     \
   template Minimised least_squares(std::int64_t, std::int64_t, std::int64_t, kernels::View<T>, const Spectral<T>&, \
-                                   double, kernels::View<T>, kernels::MutableView<T>);
+                                   double, kernels::View<T>, kernels::MutableView<T>, const std::vector<int>&);
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE
 

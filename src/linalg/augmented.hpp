@@ -17,8 +17,10 @@ double wedin(double u, double rcond, double most, double size, double rest);
 template <class T>
 class Augmented {
  public:
-  // M = A where A is tall or square, M = Aᴴ where it is wide.
-  Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T> a, const Spectral<T>& svd);
+  // M = A where A is tall or square, M = Aᴴ where it is wide. `units`: errors of X are asked for after its rows are
+  // multiplied by 2^units; empty: as they are.
+  Augmented(std::int64_t rows, std::int64_t columns, kernels::View<T> a, const Spectral<T>& svd,
+            const std::vector<int>& units = {});
 
   // X (columns of A × k) from B (rows of A × k), row-major. `improve`: with residuals of twice the precision until
   // nothing changes (Björck 1967), else once from the decomposition. Returns the error of X relative to its largest
@@ -34,6 +36,7 @@ class Augmented {
   double improved(const Unknowns& right, Unknowns& z) const;
   double estimated(const Unknowns& z) const;
   double size_of(const Unknowns& z, std::int64_t column) const;    // of the part that is asked for
+  double in_units(const Unknowns& z, std::int64_t column) const;   // the same in units, over the largest of these
   double given(const Unknowns& right, std::int64_t column) const;  // length of the part that is given
 
   std::int64_t m_, n_;
@@ -41,7 +44,7 @@ class Augmented {
   int exponent_;                      // the matrix is multiplied by 2^exponent_
   kernels::Buffer<T> own_, adjoint_;  // M and Mᴴ, row-major
   kernels::View<T> u_, vh_;
-  std::vector<double> sigma_;
+  std::vector<double> sigma_, weights_;  // weights: units over the largest, or none
 };
 
 // Whether Aᴴb = 0 exactly for a column b of B, so that x = 0: [I b; Aᴴ 0] has rank m then, and only then. False for
@@ -54,9 +57,11 @@ struct Minimised {
   double rcond = 1;       // the least of them over the largest
   double error = 0;       // of X, relative to its largest element, of the worst column
 };
-// The shortest X that minimises |A X − B|, A m × n, B m × k, from the singular values above `least`.
+// The shortest X that minimises |A X − B|, A m × n, B m × k, from the singular values above `least`. `units`: of the
+// error, where none is dropped.
 template <class T>
 Minimised least_squares(std::int64_t m, std::int64_t n, std::int64_t k, kernels::View<T> a, const Spectral<T>& svd,
-                        double least, kernels::View<T> b, kernels::MutableView<T> x);
+                        double least, kernels::View<T> b, kernels::MutableView<T> x,
+                        const std::vector<int>& units = {});
 
 }  // namespace wp::linalg

@@ -6,6 +6,7 @@
 #include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/lu.hpp"
+#include "linalg/interpret.hpp"
 
 namespace wp::linalg {
 
@@ -73,15 +74,20 @@ bool solve_in_place(Dense<T> a, Dense<T>& x) {
 }
 
 template <class T>
-bool eigen(const Dense<T>& a, std::vector<typename Dense<T>::Real>& w, Dense<T>& z) {
+bool eigen(const Dense<T>& a, std::vector<typename Dense<T>::Real>& w, Dense<T>& z, Verdict* v) {
   w.resize(static_cast<std::size_t>(a.n));
   Dense<T> scaled = a, vectors(a.n, a.n);
   const int e = scaling_exponent(a);
   scaled.shift(e);
   // Row-major memory is the conjugate matrix to LAPACK: its vectors are the conjugate ones, one per row.
-  if (lapack::eigh<T>(lapack::Triangle::lower, a.n, scaled.data.data(), a.n, w.data(), vectors.data.data(), a.n) != 0)
+  const int info =
+      lapack::eigh<T>(lapack::Triangle::lower, a.n, scaled.data.data(), a.n, w.data(), vectors.data.data(), a.n);
+  if (info != 0) {
+    Verdict nobody;
+    interpret(Routine::eigh, info, a.n, a.n, v ? *v : nobody);
     return false;
-  for (auto& v : w) v = std::ldexp(v, -e);
+  }
+  for (auto& value : w) value = std::ldexp(value, -e);
   z = vectors.adjoint();
   return true;
 }
@@ -91,7 +97,7 @@ bool eigen(const Dense<T>& a, std::vector<typename Dense<T>::Real>& w, Dense<T>&
   template Dense<T> operator*(const Dense<T>&, const Dense<T>&); \
   template int scaling_exponent(const Dense<T>&, bool);          \
   template bool solve_in_place(Dense<T>, Dense<T>&);             \
-  template bool eigen(const Dense<T>&, std::vector<Dense<T>::Real>&, Dense<T>&);
+  template bool eigen(const Dense<T>&, std::vector<Dense<T>::Real>&, Dense<T>&, Verdict*);
 WP_FOR_FLOATS(WP_DENSE)
 #undef WP_DENSE
 

@@ -9,6 +9,8 @@
 
 namespace wp::linalg {
 
+struct Verdict;
+
 // By the formula: no calls for infinities.
 template <class T>
 T times(T a, T b) {
@@ -89,7 +91,7 @@ bool solve_in_place(Dense<T> a, Dense<T>& x);
 
 // A = Z diag(w) Zᴴ of a Hermitian A, w rising; false if it does not converge. Scaled by a power of two before.
 template <class T>
-bool eigen(const Dense<T>& a, std::vector<typename Dense<T>::Real>& w, Dense<T>& z);
+bool eigen(const Dense<T>& a, std::vector<typename Dense<T>::Real>& w, Dense<T>& z, Verdict* v = nullptr);
 // Z diag(f) Zᴴ, exactly Hermitian for real f.
 template <class T, class V>
 Dense<T> recombined(const Dense<T>& z, const std::vector<V>& f) {

@@ -12,6 +12,8 @@ namespace wp::linalg {
 struct EigenResult {
   Status status = Status::ok;
   Bounds bounds;
+  int info = 0;  // of LAPACK, where nothing else did
+  void judge(std::int64_t n, Verdict& v) const;
 };
 template <class T>
 EigenResult hermitian_eigen(std::int64_t n, Hermitian<T>& h, bool high, typename Hermitian<T>::Real* w, T* v);

@@ -38,7 +38,7 @@ template <class T>
 Verdict verdict_of(const Spectral<T>& svd, Cutoff cutoff) {
   Verdict v;
   v.method = Method::svd;
-  v.status = svd.status();
+  svd.judge(v);
   if (v.status != Status::ok) return v;
   v.rcond = svd.rcond(svd.rank(cutoff(svd.largest())));
   conclude_least_squares<T>(v, kUnit<T> / v.rcond);

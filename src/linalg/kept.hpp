@@ -109,9 +109,11 @@ class KeptFor {
   bool adjoint() const noexcept { return factors_ && factors_->adjoint; }
   const System<T>& system(std::int64_t member) const { return kept_->system(own(member)); }
   const QuadLu<T>& quad(std::int64_t member) const { return kept_->quad(own(member)); }
-  // f(Spectral) of the m × n matrix that the call sees: kept, or of a.
+  // f(Spectral) of the m × n matrix that the call sees: kept, or of a. `high`: made anew, with high accuracy.
   template <class F>
-  decltype(auto) spectral(std::int64_t member, std::int64_t m, std::int64_t n, kernels::View<T> a, F&& f) const {
+  decltype(auto) spectral(std::int64_t member, std::int64_t m, std::int64_t n, kernels::View<T> a, bool high,
+                          F&& f) const {
+    if (high) return f(Spectral<T>(m, n, a, Parts::thin, true));
     if (!kept_) return f(Spectral<T>(m, n, a));
     const Spectral<T>& there = kept_->spectral(own(member));
     return adjoint() ? f(there.adjoint()) : f(there);

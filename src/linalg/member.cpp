@@ -55,7 +55,9 @@ void decompose(const Diagnosis::State& s, std::int64_t member, std::int64_t kept
   const std::vector<double>& sigma = svd.sigma();
   const double usual = 2 * round_off(s.matrix.dtype()) * static_cast<double>(std::max(rows, columns));
   m.rank_threshold = std::max((s.cutoff.rtol < 0 ? usual : s.cutoff.rtol) * svd.largest(), s.cutoff.atol);
-  m.rank = kept >= 0 && by_rank(m) && m.status <= Status::ill_conditioned ? kept : svd.rank(m.rank_threshold);
+  const bool proved = m.method == name(Method::qr) || m.method == name(Method::lu);  // that kept is the rank
+  m.rank =
+      kept >= 0 && (by_rank(m) || proved) && m.status <= Status::ill_conditioned ? kept : svd.rank(m.rank_threshold);
   if (m.exactly_singular && m.rank == k) m.rank = k - 1;
   bool sure = m.exactly_singular;  // of the rank
   if (const double least = sigma[0] == 0 ? 0 : svd.scaled_sigma().back() / svd.scaled_sigma()[0];

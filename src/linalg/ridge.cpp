@@ -38,8 +38,8 @@ RidgePoint ridge_point(const RidgeData& d, double t) {
   RidgePoint p;
   p.rho = d.outside;
   for (std::size_t i = 0; i < d.sigma.size(); ++i) {
-    const double q = d.sigma[i] / d.sigma[0], f = q * q / (q * q + t);
-    p.rho += (1 - f) * (1 - f) * d.parts[i];
+    const double q = d.sigma[i] / d.sigma[0], f = q * q / (q * q + t), left = t / (q * q + t);
+    p.rho += left * left * d.parts[i];
     p.eta += q > 0 ? f * f / (q * q) * d.parts[i] : 0;
     p.freedom += f;
     p.squares += f * f;
@@ -74,7 +74,7 @@ double choose_ridge(RidgeRule rule, const RidgeData& d, double noise, double u) 
   const double low = std::max(u * u, last * last / 100), high = 1;
   if (rule != RidgeRule::discrepancy)
     return s1 * s1 * least(low, high, [&](double t) { return ridge_score(rule, d, t); });
-  double a = std::log(low), b = std::log(high);
+  double a = std::log(low * u), b = std::log(high);  // the residual falls with λ down to its last digit
   for (int i = 0; i < 100; ++i) (ridge_point(d, std::exp((a + b) / 2)).rho <= noise / d.norm ? a : b) = (a + b) / 2;
   return s1 * s1 * std::exp(a);
 }

@@ -37,12 +37,12 @@ template <class T>
 double scaled_rcond_of(std::int64_t m, std::int64_t n, kernels::View<T> a, std::int64_t k, double rcond) {
   return k > 0 && rcond < 0x1p-12 ? std::max(rcond, scaled_rcond<T>(m, n, a, k)) : rcond;
 }
-// σₙ/σ₁ of full rank, `rcond`, but with columns of one size where they are far apart.
+// σ_k/σ₁ of full rank, `rcond`, but with lines of one size where they are far apart.
 template <class T>
 double balanced_rcond(std::int64_t m, std::int64_t n, kernels::View<T> a, double rcond) {
-  if (m < n) return rcond;
+  if (std::min(m, n) == 0) return rcond;
   const Balanced<T> again(m, n, a);
-  return again.svd && again.svd->converged() ? again.svd->rcond(n) : rcond;
+  return again.svd && again.svd->converged() ? again.svd->rcond(std::min(m, n)) : rcond;
 }
 
 }  // namespace wp::linalg

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
 #include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 
@@ -27,7 +26,7 @@ Spectrum schur_form(const Dense<T>& a, SchurForm<T>& out) {
   }
   Dense<T> t = a.transposed(), z(n, n);  // column-major
   std::vector<lapack::Complex<T>> w(static_cast<std::size_t>(n));
-  s.converged = lapack::schur<T>(n, t.data.data(), n, w.data(), z.data.data(), n) == 0;
+  s.info = lapack::schur<T>(n, t.data.data(), n, w.data(), z.data.data(), n);
   out = {t.transposed(), z.transposed()};
   for (const auto& v : w) {
     s.real = s.real && v.imag() == 0;
@@ -173,11 +172,5 @@ template Dense<float> uncertainty(const Dense<float>&, const SchurForm<complex64
 template Dense<double> uncertainty(const Dense<double>&, const SchurForm<complex128>&);
 template Dense<float> turned_back<float, complex64>(const SchurForm<complex64>&, const Dense<complex64>&);
 template Dense<double> turned_back<double, complex128>(const SchurForm<complex128>&, const Dense<complex128>&);
-
-std::string gave_up(int info, std::int64_t n) {
-  if (info < 0) return "is too large for LAPACK.";
-  return say("did not converge: the QR iteration found ", std::max<std::int64_t>(n - info, 0), " of its ", n,
-             " eigenvalues and then no more.");
-}
 
 }  // namespace wp::linalg

@@ -15,7 +15,8 @@ struct SchurForm {
 };
 // What is known of the eigenvalues of a matrix of T beside T's diagonal.
 struct Spectrum {
-  bool converged = true;
+  int info = 0;  // of LAPACK
+  bool converged() const { return info == 0; }
   bool given_real = false;  // the matrix has no imaginary parts: real eigenvalues are exactly so
   bool real = false;        // all of them: T and Z are real
   bool negative = false;    // one lies on the negative real axis (of a real matrix: exactly, as computed)
@@ -72,12 +73,12 @@ Spectrum with_schur(const Dense<T>& a, F&& f) {
       SchurForm<typename Dense<T>::Real> form;
       Spectrum s = schur_form(real, form);
       s.given_real = true;
-      if (s.converged) f(complex_form(form), s);
+      if (s.converged()) f(complex_form(form), s);
       return s;
     }
   SchurForm<T> form;
   const Spectrum s = schur_form(a, form);
-  if (!s.converged) return s;
+  if (!s.converged()) return s;
   if constexpr (kernels::RealOf<T>::parts == 1) {
     if (s.real)
       f(form, s);
@@ -88,8 +89,5 @@ Spectrum with_schur(const Dense<T>& a, F&& f) {
   }
   return s;
 }
-
-// What an iteration for n eigenvalues had reached when LAPACK gave it up with `info`: after "the matrix".
-std::string gave_up(int info, std::int64_t n);
 
 }  // namespace wp::linalg

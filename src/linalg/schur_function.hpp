@@ -1,6 +1,7 @@
 // Functions of square matrices that are smooth but on the closed negative real axis: logarithm, real powers.
 #pragma once
 #include "linalg/each.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/schur_form.hpp"
 
 namespace wp::linalg {
@@ -47,10 +48,8 @@ bool by_schur(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict& v, Do
     for (std::int64_t i = 0; i < a.n; ++i)
       doubt->singular = doubt->singular || std::abs(form.t(i, i)) <= 4 * std::abs(e(i, i));
   });
-  if (!spectrum.converged) {
-    v.status = Status::not_converged;
-    good = false;
-  }
+  interpret(Routine::schur, spectrum.info, a.n, a.n, v);
+  good = good && spectrum.converged();
   return good;
 }
 
@@ -62,10 +61,7 @@ void by_eigenvalues(const Dense<T>& a, const Smooth<F>& s, Dense<T>& x, Verdict&
   Dense<T> z;
   v.structure = Structure::symmetric;
   v.method = Method::eigen;
-  if (!eigen(a, w, z)) {
-    v.status = Status::not_converged;
-    return;
-  }
+  if (!eigen(a, w, z, &v)) return;
   double slope = 0, most = 0, largest = 0;
   bool positive = true;
   std::vector<T> values;

@@ -103,6 +103,10 @@ Finding finding_of(const Diagnosis& d, const Trouble& trouble, std::string_view 
   f.message = which(s, first, f.count) + complaint(s, m);
   f.measured = m.rcond;
   f.threshold = s.threshold;
+  if (const Verdict v = s.verdicts[static_cast<std::size_t>(first)]; v.found >= 0) {
+    f.measured = static_cast<double>(v.found);
+    f.threshold = static_cast<double>(v.wanted);
+  }
   f.advice = advice;
   return f;
 }

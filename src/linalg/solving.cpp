@@ -141,7 +141,7 @@ class Solver {
       return [&, a](const Spectral<T>& svd) { return regularised_by(a, svd, x, method, v); };
     };
     const kernels::View<T> given = a_[member];
-    if (as_given(o_) && !kept_.adjoint()) return kept_.spectral(member, p_.n, p_.n, given, by(given));
+    if (as_given(o_) && !kept_.adjoint()) return kept_.spectral(member, p_.n, p_.n, given, false, by(given));
     Dense<T> meant(p_.n, p_.n);
     for (std::int64_t i = 0; i < p_.n; ++i)
       for (std::int64_t j = 0; j < p_.n; ++j) {
@@ -156,9 +156,9 @@ class Solver {
   Verdict regularised_by(kernels::View<T> a, const Spectral<T>& svd, kernels::MutableView<T> x, Method method,
                          Verdict v) const {
     v.method = method;
-    if (const Status s = kernels::all_finite<T>(p_.n, p_.k, x) ? svd.status() : Status::nonfinite_input;
-        s != Status::ok) {
-      v.status = s;
+    if (const bool finite = kernels::all_finite<T>(p_.n, p_.k, x); !finite || svd.status() != Status::ok) {
+      v.status = Status::nonfinite_input;
+      if (finite) svd.judge(v);
       std::fill_n(x.data, p_.n * p_.k, not_a_number());
       return v;
     }

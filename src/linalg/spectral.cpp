@@ -8,6 +8,7 @@
 #include "kernels/lapack.hpp"
 #include "kernels/numbers.hpp"
 #include "linalg/filters.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/prescaled.hpp"
 
 namespace wp::linalg {
@@ -15,6 +16,7 @@ namespace wp::linalg {
 template <class T>
 Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts parts, bool high)
     : m_(m), n_(n), k_(std::min(m, n)) {
+  need_countable("the matrix", m, n);
   const auto size = [](std::int64_t v) { return static_cast<std::size_t>(v); };
   const lapack::Vectors vectors = parts == Parts::values ? lapack::Vectors::none
                                   : parts == Parts::thin ? lapack::Vectors::thin
@@ -30,7 +32,9 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
   }
   finite_ = kernels::all_finite<T>(m, n, a);
   if (!finite_) return;
-  const int e = kernels::prescale_exponent<T>(m, n, a);
+  // Values are off by u·σ₁ in any case, unless high accuracy is asked for: then small elements matter.
+  const int e = exponent_ =
+      high ? kernels::placing_exponent<T>(m, n, a, kCeiling<T>, 2) : kernels::prescale_exponent<T>(m, n, a);
   kernels::Buffer<T> copy(m * n);
   std::vector<Real> sigma(size(k_));
   const auto scaled = [&](std::int64_t lines, std::int64_t each, kernels::View<T> from) {
@@ -46,11 +50,13 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
       return lapack::svd_by<T>(lapack::SvdMethod::jacobi, vectors, rows, columns, copy.data(), rows, sigma.data(),
                                left, rows, right, ld);
     };
-    converged_ =
-        (high ? by_jacobi()
-              : lapack::svd<T>(vectors, rows, columns, copy.data(), rows, sigma.data(), left, rows, right, ld)) == 0;
-    if (!high && small && converged_ && sigma.back() <= 2 * std::numeric_limits<Real>::epsilon() * sigma[0])
-      converged_ = by_jacobi() == 0;
+    jacobi_ = high;
+    info_ = high ? by_jacobi()
+                 : lapack::svd<T>(vectors, rows, columns, copy.data(), rows, sigma.data(), left, rows, right, ld);
+    if (!high && small && info_ == 0 && sigma.back() <= 2 * std::numeric_limits<Real>::epsilon() * sigma[0]) {
+      jacobi_ = true;
+      info_ = by_jacobi();
+    }
   };
   // LAPACK is given no more columns than rows: pseudo-inverses of singular matrices are several times as wrong from
   // gesdd's factors of wide ones.
@@ -64,8 +70,18 @@ Spectral<T>::Spectral(std::int64_t m, std::int64_t n, kernels::View<T> a, Parts 
     scaled(m, n, a);
     decompose(n, m, vh_.data(), u_.data(), std::max<std::int64_t>(u_columns_, 1));
   }
+  if (info_ < 0) {
+    Verdict v;
+    judge(v);  // refuses what is too large
+  }
   scaled_.assign(sigma.begin(), sigma.end());
   for (const double s : scaled_) sigma_.push_back(std::ldexp(s, -e));
+}
+
+template <class T>
+void Spectral<T>::judge(Verdict& v) const {
+  v.status = status();
+  if (finite_) interpret(jacobi_ ? Routine::jacobi_svd : Routine::svd, info_, m_, n_, v);
 }
 
 template <class T>
@@ -122,18 +138,19 @@ RidgeData Spectral<T>::ridge_data(std::int64_t columns, kernels::View<T> b) cons
     for (std::int64_t j = 0; j < columns; ++j)
       largest = std::max(largest, static_cast<double>(std::abs(b.data[i * b.rows + j * b.columns])));
   if (largest > 0) d.norm = largest;
-  double all = 0, inside = 0;
-  for (std::int64_t i = 0; i < m_; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      all += std::norm(std::complex<double>(b.data[i * b.rows + j * b.columns]) / d.norm);
   for (std::int64_t i = 0; i < k_; ++i) {
     double part = 0;
     for (std::int64_t j = 0; j < columns; ++j)
       part += std::norm(std::complex<double>(y.data()[i * columns + j]) / d.norm);
     d.parts.push_back(part);
-    inside += part;
   }
-  d.outside = std::max(all - inside, 0.0);
+  if (m_ == k_) return d;  // nothing is outside
+  kernels::Buffer<T> rest(std::max<std::int64_t>(m_ * columns, 1));
+  for (std::int64_t i = 0; i < m_; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) rest.data()[i * columns + j] = b.data[i * b.rows + j * b.columns];
+  kernels::gemm<T>(m_, columns, k_, u(), {y.data(), columns, 1}, {rest.data(), columns, 1}, kernels::Into::subtract);
+  for (std::int64_t e = 0; e < m_ * columns; ++e)
+    d.outside += std::norm(std::complex<double>(rest.data()[e]) / d.norm);
   return d;
 }
 
@@ -149,19 +166,37 @@ double Spectral<T>::freedom(double ridge) const {
   return linalg::freedom(sigma_, ridge);
 }
 
-template <class T>
-Balanced<T>::Balanced(std::int64_t m, std::int64_t n, kernels::View<T> a)
-    : columns(kernels::equilibrate<T>(m, n, a).columns) {
-  const auto [low, high] = std::minmax_element(columns.begin(), columns.end());
-  if (low == columns.end() || *high - *low <= 3) return;
-  std::vector<T> balanced(static_cast<std::size_t>(m * n));
-  const std::vector<int> none(static_cast<std::size_t>(m), 0);
-  kernels::scale<T, T>(m, n, a, none.data(), columns.data(), balanced.data());
-  svd.emplace(m, n, kernels::View<T>{balanced.data(), n, 1});
+int Lines::spread() const {
+  int most = 0;
+  for (const std::vector<int>* lines : {&rows, &columns})
+    if (const auto [low, high] = std::minmax_element(lines->begin(), lines->end()); low != lines->end())
+      most = std::max(most, *high - *low);
+  return most;
 }
 
-#define WP_INSTANTIATE(T)     \
-  template class Spectral<T>; \
+template <class T>
+Lines even_lines(std::int64_t m, std::int64_t n, kernels::View<T> a) {
+  if (m > n) {  // columns alone
+    Lines out = even_lines<T>(n, m, a.transposed());
+    std::swap(out.rows, out.columns);
+    return out;
+  }
+  kernels::Equilibration by = kernels::equilibrate<T>(m, n, a);
+  if (m < n) std::fill(by.columns.begin(), by.columns.end(), 0);
+  return {std::move(by.rows), std::move(by.columns)};
+}
+
+template <class T>
+Balanced<T>::Balanced(std::int64_t m, std::int64_t n, kernels::View<T> a) : lines(even_lines<T>(m, n, a)) {
+  if (lines.spread() <= 3) return;
+  scaled.resize(static_cast<std::size_t>(m * n));
+  exact = kernels::scale<T, T>(m, n, a, lines.rows.data(), lines.columns.data(), scaled.data());
+  svd.emplace(m, n, kernels::View<T>{scaled.data(), n, 1});
+}
+
+#define WP_INSTANTIATE(T)                                                     \
+  template class Spectral<T>;                                                 \
+  template Lines even_lines<T>(std::int64_t, std::int64_t, kernels::View<T>); \
   template struct Balanced<T>;
 WP_FOR_FLOATS(WP_INSTANTIATE)
 #undef WP_INSTANTIATE

@@ -7,6 +7,7 @@
 
 #include "kernels/gemm.hpp"
 #include "linalg/ridge.hpp"
+#include "linalg/verdict.hpp"
 
 namespace wp::linalg {
 
@@ -25,13 +26,16 @@ class Spectral {
 
   Spectral adjoint() const;  // of Aᴴ, for thin parts
   bool finite() const noexcept { return finite_; }
-  bool converged() const noexcept { return converged_; }
+  bool converged() const noexcept { return info_ == 0; }
+  // What became of it: not finite, or what was reached when it did not converge.
+  void judge(Verdict& v) const;
   Status status() const noexcept {
-    return !finite_ ? Status::nonfinite_input : !converged_ ? Status::not_converged : Status::ok;
+    return !finite_ ? Status::nonfinite_input : !converged() ? Status::not_converged : Status::ok;
   }
   const std::vector<double>& sigma() const noexcept { return sigma_; }
-  // Those of the matrix as it was scaled, by 2^kernels::prescale_exponent: with all their digits where σ is denormal.
+  // Those of the matrix as it was scaled, by 2^exponent(): with all their digits where σ is denormal.
   const std::vector<double>& scaled_sigma() const noexcept { return scaled_; }
+  int exponent() const noexcept { return exponent_; }
   // At most the largest number: limits that are made of it must be some, where σ₁ is beyond.
   double largest() const noexcept {
     return sigma_.empty() ? 0 : std::min(sigma_[0], std::numeric_limits<double>::max());
@@ -60,16 +64,30 @@ class Spectral {
 
  private:
   std::int64_t m_, n_, k_, u_columns_ = 0;
-  bool finite_ = true, converged_ = true;
+  int exponent_ = 0;
+  bool finite_ = true, jacobi_ = false;  // jacobi: what ran last
+  int info_ = 0;
   std::vector<double> sigma_, scaled_;
   std::vector<T> u_, vh_;
 };
 
-// A with its columns brought together by powers of two, where they are far apart in size: A·diag(2^columns).
+// Scales by powers of two that do not change what the least squares solutions of an m × n matrix of full rank are:
+// diag(2^rows)·A·diag(2^columns), columns of a tall matrix, rows of a wide one, both of a square one. They bring
+// lines together that are far apart in size.
+struct Lines {
+  std::vector<int> rows, columns;
+  int spread() const;  // the largest exponent over the least, of rows or of columns
+};
+template <class T>
+Lines even_lines(std::int64_t m, std::int64_t n, kernels::View<T> a);
+
+// A with its lines brought together, where they are far apart.
 template <class T>
 struct Balanced {
-  std::vector<int> columns;
-  std::optional<Spectral<T>> svd;  // none: columns are alike
+  Lines lines;
+  std::vector<T> scaled;           // row-major
+  bool exact = true;               // nothing was lost below the range
+  std::optional<Spectral<T>> svd;  // none: lines are alike
   Balanced(std::int64_t m, std::int64_t n, kernels::View<T> a);
 };
 

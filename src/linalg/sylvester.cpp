@@ -7,6 +7,7 @@
 #include "kernels/each_float.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/residual.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/judgement.hpp"
 #include "linalg/refine.hpp"
 
@@ -135,10 +136,9 @@ Verdict sylvester(std::int64_t m, std::int64_t n, kernels::View<T> a, kernels::V
   }
   const int down = largest > 0 ? -(std::ilogb(largest) + 1) : 0, right = size > 0 ? -(std::ilogb(size) + 1) : 0;
   const Schur<T> sa(m, a, down), sb(n, b, down);
-  if (sa.info != 0 || sb.info != 0) {
-    v.status = Status::not_converged;
-    return v;
-  }
+  interpret(Routine::schur, sa.info, m, m, v);
+  if (sa.info == 0) interpret(Routine::schur, sb.info, n, n, v);
+  if (sa.info != 0 || sb.info != 0) return v;
   for (std::int64_t i = 0; i < m * n; ++i) x[i] = times_power(x[i], right);
   kernels::Buffer<T> c(m * n), wide(m * (m + n)), tall((m + n) * n);
   std::copy_n(x, m * n, c.data());

@@ -24,10 +24,11 @@ struct Verdict {
   double rcond = Member::unknown, digits = Member::unknown, forward_error = Member::unknown,
          backward_error = Member::unknown, ridge = Member::unknown, freedom = Member::unknown,
          growth = Member::unknown;
-  bool nonzero = false;     // the answer is not 0, whatever became of it in its dtype
-  std::int64_t pivot = -1;  // the first row that is not positive in elimination, where that was asked
-  std::int64_t kept = -1;   // how many singular values counted, where some may not have
-  std::string reason;       // why the status is not ok, after "the matrix …"; empty: the words of the status
+  bool nonzero = false;                  // the answer is not 0, whatever became of it in its dtype
+  std::int64_t pivot = -1;               // the first row that is not positive in elimination, where that was asked
+  std::int64_t kept = -1;                // how many singular values counted, where some may not have
+  std::int64_t found = -1, wanted = -1;  // of an iteration that did not converge: how far it came, if it says so
+  std::string reason;  // why the status is not ok, after "the matrix …"; empty: the words of the status
 };
 
 // Whether exactly_singular was decided on: solvers of linear systems do, with rcond. Decompositions leave it to

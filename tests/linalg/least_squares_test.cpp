@@ -220,4 +220,75 @@ TEST(Ridge, TheAutomaticRuleDoesNotTakeNoiseForData) {
   }
 }
 
+// Small integers with 5 on the diagonal, times 10^rows[i] · 10^columns[j].
+std::vector<double> in_units(std::int64_t m, std::int64_t n, double rows, double columns, unsigned seed) {
+  std::mt19937 g(seed);
+  std::uniform_int_distribution<int> d(-3, 3);
+  std::vector<double> a;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      a.push_back((i == j ? 5 : d(g)) * std::pow(10, i % 2 ? rows : 0) * std::pow(10, j % 2 ? columns : 0));
+  return a;
+}
+struct UnitsCase {
+  std::int64_t m, n;
+  double rows, columns;
+};
+const UnitsCase in_other_units[] = {{2, 2, 0, -172},  {2, 2, -172, 0},  {3, 3, -90, -110}, {2, 2, 0, 160},
+                                    {5, 3, 0, -172},  {3, 2, 0, -250},  {3, 5, -172, 0},   {2, 3, -250, 0},
+                                    {40, 7, 0, -172}, {7, 40, -172, 0}, {36, 36, 0, -172}, {36, 36, -172, 0}};
+
+TEST(LeastSquares, ColumnsInFarUnitsCountWhereEverySingularValueDoes) {
+  for (const UnitsCase& c : in_other_units)
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      SCOPED_TRACE(testing::Message() << c.m << " × " << c.n << " 1e" << c.rows << " 1e" << c.columns << " " << seed);
+      const std::vector<double> a = in_units(c.m, c.n, c.rows, c.columns, seed);
+      std::vector<double> b;
+      std::mt19937 g(seed);
+      for (std::int64_t i = 0; i < c.m; ++i)
+        b.push_back((static_cast<double>(g() % 9) - 4) * std::pow(10, c.m <= c.n && i % 2 ? c.rows : 0));
+      const auto [x, d] =
+          linalg::diagnosed::lstsq(Tensor::from(a, {c.m, c.n}), Tensor::from(b, {c.m}), {.rtol = 0.0});
+      EXPECT_EQ(d.status(), Status::ok) << d;
+      EXPECT_EQ(d[0].rank, std::min(c.m, c.n));
+      EXPECT_LE(error_of(exact_least_squares(c.m, c.n, a, b), x), 1e-13) << x;
+      EXPECT_LE(d[0].forward_error, 1e-12) << d;
+    }
+}
+TEST(LeastSquares, AnElementThatIsZeroInItsUnitsIsSmallThere) {
+  // x = (1, 0): an error of 1e-16 beside 1 would be 1e156 in the second element.
+  const std::vector<double> a{1, 1e-172, 1, 2e-172, 2, 1e-172}, b{1, 1, 2};
+  const auto [x, d] = linalg::diagnosed::lstsq(Tensor::from(a, {3, 2}), Tensor::from(b, {3}), {.rtol = 0.0});
+  EXPECT_EQ(d.status(), Status::ok) << d;
+  EXPECT_LE(error_of(exact_least_squares(3, 2, a, b), x), 1e-15) << x;
+  const std::vector<double> near{1, 1 + 0x1p-52, 2};
+  const auto [y, e] = linalg::diagnosed::lstsq(Tensor::from(a, {3, 2}), Tensor::from(near, {3}), {.rtol = 0.0});
+  EXPECT_LE(error_of(exact_least_squares(3, 2, a, near), y), e[0].forward_error) << y << e;
+  EXPECT_EQ(e.status(), Status::ok) << e;
+}
+TEST(Pinv, ColumnsInFarUnitsCountWhereEverySingularValueDoes) {
+  for (const UnitsCase& c : in_other_units) {
+    SCOPED_TRACE(testing::Message() << c.m << " × " << c.n << " 1e" << c.rows << " 1e" << c.columns);
+    const std::vector<double> a = in_units(c.m, c.n, c.rows, c.columns, 1);
+    const auto [x, d] = linalg::diagnosed::pinv(Tensor::from(a, {c.m, c.n}), {.rtol = 0.0});
+    EXPECT_EQ(d.status(), Status::ok) << d;
+    EXPECT_EQ(d[0].rank, std::min(c.m, c.n));
+    EXPECT_LE(d[0].forward_error, 1e-12) << d;
+    for (std::int64_t j = 0; j < c.m; ++j) {
+      std::vector<double> one(static_cast<std::size_t>(c.m));
+      one[static_cast<std::size_t>(j)] = 1;
+      EXPECT_LE(error_of(exact_least_squares(c.m, c.n, a, one), matrix_transpose(x).at(j)), 1e-12) << j;
+    }
+  }
+}
+TEST(LeastSquares, WhatIsExactlyDependentInFarUnitsIsNotGivenAsSure) {
+  const double tiny = 0x1p-572;
+  for (const double rtol : {0.0, 1e-30}) {
+    const Tensor a{{1.0, tiny}, {2.0, 2 * tiny}, {-3.0, -3 * tiny}};
+    const auto [x, d] = linalg::diagnosed::lstsq(a, Tensor{1.0, 2.0, -3.0}, {.rtol = rtol});
+    const bool right = std::fabs(x.at(0).item<double>() - 1) < 1e-12 && std::fabs(x.at(1).item<double>()) < 1e-12;
+    EXPECT_TRUE(right || d.status() != Status::ok) << x << d;
+  }
+}
+
 }  // namespace

@@ -167,4 +167,15 @@ TEST(Ridge, AnAnswerOfFewDigitsIsToldAndItsNeighbourIsNot) {
   EXPECT_EQ(la::diagnosed::lstsq(a, b, {.ridge = 1e-6}).diagnosis.status(), la::Status::ok);
 }
 
+TEST(Ridge, DiscrepancyMeetsSmallNoiseToo) {
+  const Tensor a{{2.0, 1.0}, {1.0, 3.0}}, b{1.0, 4.0};
+  for (const double noise : {1.0, 1e-2, 1e-4, 1e-8, 1e-12}) {
+    const auto [x, d] = la::diagnosed::lstsq(a, b, {.ridge = "discrepancy", .noise = noise});
+    const double lambda = d[0].ridge;  // |A x − b| = λ |(A Aᵀ + λ)⁻¹ b|
+    const double p = 5 + lambda, q = 5, r = 10 + lambda, det = p * r - q * q;
+    const double rest = lambda * std::hypot((r * 1 - q * 4) / det, (p * 4 - q * 1) / det);
+    EXPECT_NEAR(rest / noise, 1, 1e-9) << noise;
+  }
+}
+
 }  // namespace

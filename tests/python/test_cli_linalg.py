@@ -125,6 +125,41 @@ def test_html_is_one_page_that_loads_nothing(cli, folder):
     assert "What the matrix sends to zero" in page.read_text()
 
 
+@pytest.mark.parametrize("command", ["solve", "lstsq"])
+@pytest.mark.parametrize("rule", ["auto", "gcv", "l-curve", "discrepancy"])
+@pytest.mark.parametrize("dtype", ["f8", "c16", "f4", "c8"])
+def test_every_rule_of_a_ridge_has_its_curve_with_the_value_taken(cli, folder, command, rule, dtype):
+    rng = np.random.default_rng(3)
+    i = np.arange(6)
+    a = (1.0 / (i[:, None] + i + 1)).astype(dtype)
+    if dtype[0] == "c":
+        a = a * np.exp(1j * np.outer(i, i + 1)).astype(dtype)
+    np.save(folder / "a.npy", a)
+    np.save(folder / "data.npy", (a.sum(axis=1) + 1e-3 * rng.standard_normal(6)).astype(dtype))
+    page = folder / "ridge.html"
+    done = cli(command, str(folder / "a.npy"), str(folder / "data.npy"), "--ridge", rule, "--noise", "2e-3", "--json", "--html", str(page))
+    ridge = json.loads(done.stdout)["diagnosis"]["members"][0]["ridge"]
+    text = page.read_text()
+    assert ridge > 0 and text.count("<svg") == 2
+    title = {"l-curve": "Curvature of the L-curve", "discrepancy": "Residual against the noise"}
+    assert title.get(rule, "Generalised cross-validation") in text
+    if rule == "discrepancy":  # the λ that was taken lies where the residual meets the noise
+        a, b = a.astype("c16"), np.load(folder / "data.npy").astype("c16")
+        x = np.linalg.solve(a.conj().T @ a + ridge * np.eye(6), a.conj().T @ b)
+        assert np.linalg.norm(a @ x - b) == pytest.approx(2e-3, rel=1e-2)
+        curve = text[text.index("<svg", text.index("<svg") + 1):]
+        assert "noise" in curve and "residual" in curve and "taken" in curve
+    else:
+        assert "taken" in text
+
+
+def test_a_complex_right_side_of_a_real_matrix_has_a_ridge_curve(cli, folder):
+    np.save(folder / "c.npy", np.array([1.0 + 2j, 2.0 - 1j]))
+    page = folder / "ridge.html"
+    cli("solve", str(folder / "good.npy"), str(folder / "c.npy"), "--ridge", "gcv", "--html", str(page))
+    assert page.read_text().count("<svg") == 2
+
+
 @pytest.mark.parametrize("arguments, code, words", [
     (["inv", "nan.npy"], 1, "not finite"), (["inv", "wide.npy"], 3, "square"), (["inv", "nowhere.npy"], 3, "nowhere.npy"),
     (["solve", "good.npy"], 2, "b"), (["solve", "good.npy", "wide.npy", "--ridge", "-1"], 2, "ridge"),

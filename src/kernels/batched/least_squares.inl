@@ -103,6 +103,7 @@ template <class S>
 WP_PACK M condition(S n, const LeastRoom& r, double rtol, V atol, V& norm, V& inverse_norm) {
   V own = V{}, given = V{}, own_inverse = V{}, given_inverse = V{};
   V* const t = r.f;  // R⁻¹, a row at a time from the last
+  V tallest = V{};   // of its rows in the units of A, whose squares may be beyond the range
   for (int j = 0; j < n; ++j) {
     V sum = V{};
     for (int i = 0; i <= j; ++i) sum = fma(r.factors[i * n + j], r.factors[i * n + j], sum);
@@ -121,12 +122,15 @@ WP_PACK M condition(S n, const LeastRoom& r, double rtol, V atol, V& norm, V& in
     }
     own_inverse += sum;
     given_inverse += sum / (r.size[i] * r.size[i]);
+    tallest = larger(square_root(sum) / r.size[i], tallest);
   }
   norm = square_root(own);
   inverse_norm = square_root(own_inverse);
   constexpr double margin = 1 + 0x1p-20;
-  const V least = margin * square_root(given_inverse);  // 1/σ, of A over the power of two next to its largest element
-  return (rtol * square_root(given) * least < 1.0) & (atol * least < 1.0);
+  V least = square_root(given_inverse);  // 1/σ, of A over the power of two next to its largest element
+  least = margin * (least <= 0x1p500 ? least : tallest * std::sqrt(static_cast<double>(n)));
+  const V relative = rtol * square_root(given);
+  return ((relative == 0.0) | (relative * least < 1.0)) & ((atol == 0.0) | (atol * least < 1.0));
 }
 
 // Columns of the right-hand side near 1, by powers of two. Where is that possible?
@@ -162,16 +166,36 @@ WP_PACK Spread spread_of(int from, int to, int columns, int c, const V* x) {
   return {top, square_root(sum)};
 }
 
+// The largest element of column c of q in the units of X, over the largest of these: columns of M are those of A
+// times `down`.
+struct Units {
+  V over;
+  template <class S>
+  WP_PACK V largest(S n, int columns, int c, const LeastRoom& r) const {
+    V top = V{};
+    for (int i = 0; i < n; ++i) top = larger(magnitude(r.q[i * columns + c]) * (r.down[i] * over), top);
+    return top;
+  }
+};
+template <class S>
+WP_PACK Units units_of(S n, const LeastRoom& r) {
+  V most = r.down[0];
+  for (int i = 1; i < n; ++i) most = larger(r.down[i], most);
+  return {1.0 / most};
+}
+
 // The error before anything is corrected, from above (Wedin 1973; Higham 2002, §20.1); what m roundings leave of a
 // condition of 1 beside.
 template <class S>
 WP_PACK V estimated(int m, S n, int columns, const LeastRoom& r, bool shortest, V norm, V condition) {
+  const Units units = units_of(n, r);
   V error = kUnitOfDouble * (2.0 * condition + m);
   for (int c = 0; c < columns && !shortest; ++c) {
-    const V size = spread_of(0, n, columns, c, r.q).top, rest = spread_of(n, m, columns, c, r.p).length;
+    const V top = spread_of(0, n, columns, c, r.q).top, size = units.largest(n, columns, c, r),
+            rest = spread_of(n, m, columns, c, r.p).length;
     const V apart = rest * std::sqrt(static_cast<double>(n)) / norm;  // σ₁ ≥ ‖M‖/√n
-    const V worse = kUnitOfDouble * condition * fma(condition + 1.0, apart / size, V{} + 2.0);
-    error = (worse <= error) | ((size == 0.0) & (rest == 0.0)) ? error : worse;  // a NaN stays
+    const V worse = kUnitOfDouble * condition * fma(condition + 1.0, apart / size, 2.0 * (top / size));
+    error = (worse <= error) | ((top == 0.0) & (rest == 0.0)) ? error : worse;  // a NaN stays
   }
   return error;
 }
@@ -192,12 +216,13 @@ template <class S>
         Start{shortest ? r.right : nullptr}, r.p, r.g);
   solve_augmented(m, n, columns, r, square ? Given::f : Given::both, false, r.f, r.g);
   M good = ~M{};
+  const Units units = units_of(n, r);
   for (int c = 0; c < columns; ++c) {
     const V other = shortest ? norm * spread_of(0, n, columns, c, r.g).length
                              : condition * condition / norm * spread_of(0, m, columns, c, r.f).length,
             own = condition * (shortest ? spread_of(0, m, columns, c, r.f) : spread_of(0, n, columns, c, r.g)).length;
-    good &= kSpare * (own + other) <=
-            (shortest ? spread_of(0, m, columns, c, r.p) : spread_of(0, n, columns, c, r.q)).top;
+    good &=
+        kSpare * (own + other) <= (shortest ? spread_of(0, m, columns, c, r.p).top : units.largest(n, columns, c, r));
   }
   if (shortest) rotate(m, n, columns, r, true, r.f);
   V *const to = shortest ? r.p : r.q, *const by = shortest ? r.f : r.g;

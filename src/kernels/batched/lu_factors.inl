@@ -50,12 +50,54 @@ WP_PACK void factor_by_sums(Fixed<N>, Fixed<N>, V* a, Elimination<Fixed<N>>& e) 
   });
 }
 
-// The rows' order, L (m × k), U (k × n) and its largest element. Where are all of them numbers, and A too?
+// 2^−kBeside of the largest element is as far below it as a row or column may be without losing what counts below the
+// range of T.
+template <class T>
+inline constexpr int kBeside = std::is_same_v<T, float> ? 100 : 700;
+template <class T>
+WP_PACK V small_for(V top) {
+  constexpr double with_digits = std::is_same_v<T, float> ? 0x1p-102 : 0x1p-969;
+  return larger((std::is_same_v<T, float> ? 0x1p-100 : 0x1p-700) * top, V{} + with_digits);
+}
+// Where all pivots of a square matrix are at least q times the largest element of A and U, a step of elimination makes
+// what is left of a row at most 2/q times as large, and of a column twice: (2/q)ⁿ⁺¹ ≤ 2^kBeside leaves no room for a
+// row that is too small.
+template <class T>
+double least_share(int n) {
+  return std::ldexp(1.0, 1 - kBeside<T> / (n + 1));
+}
+// Where there are smaller ones: are the largest of every row and every column that is not 0, and every pivot, above
+// that bound?
+template <class T>
+[[gnu::noinline]] M kept_in_range(int m, int n, const V* a, const V* u, V bound) {
+  M good = ~M{};
+  const auto line = [&](int count, int step, const V* from) {
+    V most = V{};
+    for (int i = 0; i < count; ++i) most = larger(magnitude(from[i * step]), most);
+    good &= (most == 0.0) | (most >= bound);
+  };
+  for (int i = 0; i < m; ++i) line(n, 1, a + i * n);
+  for (int j = 0; j < n; ++j) line(m, n, a + j);
+  for (int k = 0; k < std::min(m, n); ++k) good &= magnitude(u[k * n + k]) >= bound;
+  return good;
+}
+
+// The largest element of A, the least that is not 0 (unless A is square), and the largest of U.
+struct Sizes {
+  V top, least, largest;
+};
+// The rows' order, L (m × k) and U (k × n). Where are all of them numbers, and A too?
 template <class R, class S>
-[[gnu::noinline]] M factor_lanes(R m, S n, V* a, V* order, V* l, V* u, V& largest) {
+[[gnu::noinline]] M factor_lanes(R m, S n, V* a, V* order, V* l, V* u, Sizes& sizes) {
   const int rank = std::min<int>(m, n);
-  V top = V{}, down = V{} + 1.0, all = V{};
+  V top = V{}, least = V{} + HUGE_VAL, down = V{} + 1.0, all = V{};
   for (int e = 0; e < m * n; ++e) top = larger(magnitude(a[e]), top);
+  for (int e = 0; m != n && e < m * n; ++e) {
+    const V size = magnitude(a[e]);
+    least = lesser(size == 0.0 ? V{} + HUGE_VAL : size, least);
+  }
+  sizes.top = top;
+  sizes.least = least;
   const bool moved = brought_near(m * n, top, a, down);
   Elimination<R> e;
   factor_by_sums(m, n, a, e);
@@ -68,7 +110,7 @@ template <class R, class S>
       l[i * rank + j] = part;
       all += part;
     }
-  largest = moved ? e.largest / down : e.largest;
+  sizes.largest = moved ? e.largest / down : e.largest;
   for (int i = 0; i < rank; ++i)
     for (int j = 0; j < n; ++j) {
       const V part = j < i ? V{} : a[i * n + j];
@@ -81,6 +123,7 @@ template <class R, class S>
 template <class T>
 void lu(int m, int n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Marks marks) {
   const int rank = std::min(m, n);
+  const double share = least_share<T>(n);
   Registers room(3 * m * n + m);
   V *const matrix = room.take(m * n), *const left = room.take(m * rank), *const right = room.take(rank * n),
            *const order = room.take(m);
@@ -91,12 +134,20 @@ void lu(int m, int n, Source<T> a, Range range, std::int64_t* p, T* l, T* u, Mar
         fetch_to_write(rank * n, first, have, u);
       }
       load<T>(m, n, a, first, have, matrix);
-      V largest;
-      const M good = factor_lanes(rows, columns, matrix, order, left, right, largest);
+      Sizes sizes;
+      M good = factor_lanes(rows, columns, matrix, order, left, right, sizes);
+      const V bound = small_for<T>(sizes.top);
+      const V enough = larger(share * larger(sizes.largest, sizes.top), 0x1p32 * bound);
+      M sure = m == n ? ~M{} : sizes.least >= bound;
+      for (int k = 0; m == n && k < n; ++k) sure &= magnitude(right[k * n + k]) >= enough;
+      if (any(good & ~sure)) {
+        load<T>(m, n, a, first, have, matrix);
+        good &= sure | kept_in_range<T>(m, n, matrix, right, bound);
+      }
       store<std::int64_t>(m, order, first, have, p);
       store<T>(m * rank, left, first, have, l);
       store<T>(rank * n, right, first, have, u);
-      mark(good & in_range<T>(largest), first, have, marks.redo);
+      mark(good & in_range<T>(sizes.largest), first, have, marks.redo);
     });
   };
   with_shape(m, n, run);

@@ -2,9 +2,9 @@
 
 // A (m × n) to R in its upper triangle and the reflections below; the first columns of Q, m × width. Where are the
 // squares of every column's elements in range?
-template <class R, class S, class Q>
+template <class T, class R, class S, class Q>
 [[gnu::noinline]] M qr_block(R m, S n, Q width, V* a, V* q, V& up) {
-  V largest = V{}, least = V{} + 1.0, all = V{};
+  V largest = V{}, least = V{} + HUGE_VAL, all = V{};
   V tops[S::most];
   each<S>(
       0, n, WP_EACH(j) { tops[j] = V{}; });
@@ -22,10 +22,11 @@ template <class R, class S, class Q>
   up = scale.up;
   each<S>(
       0, n, WP_EACH(j) {
-        const V top = tops[j] * scale.down;
+        const V top = tops[j];
         least = (top > 0.0) & (top < least) ? top : least;
       });
-  const M good = (largest >= kFarBelow) & (largest <= kFarAbove) & (least >= 0x1p-400) & (0.0 * all == 0.0);
+  const M good = (largest >= kFarBelow) & (largest <= kFarAbove) & (least * scale.down >= 0x1p-400) &
+                 (least >= kLeastAnswer<T>) & (0.0 * all == 0.0);
   steps<R>(
       0, m, WP_EACH(i) {
         each<S>(
@@ -57,7 +58,7 @@ void qr(int m, int n, int width, Source<T> a, Range range, T* q, T* r, Marks mar
       fetch_to_write(width * n, first, have, r);
       load<T>(m, n, a, first, have, matrix);
       V up;
-      const M good = qr_block(rows, columns, wide, matrix, product, up);
+      const M good = qr_block<T>(rows, columns, wide, matrix, product, up);
       store<T>(m * width, product, first, have, q);
       V size = V{};
       for (int i = 0; i < width; ++i)

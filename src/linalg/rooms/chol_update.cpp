@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
+#include "kernels/exponents.hpp"
 #include "kernels/numbers.hpp"
 #include "kernels/triangular.hpp"
 #include "linalg/members.hpp"
@@ -177,6 +178,26 @@ DowndateError downdate_error(std::int64_t n, std::int64_t k, const T* l, const s
   return downdate_error(n, l, w, epsilon);
 }
 
+// Exponents that bring the largest element of all to [1/2, 1), or, where small ones would be lost beside it, that of
+// each row of [L X]: D L and D X have the factor D L′.
+template <class T>
+std::vector<int> row_exponents(std::int64_t n, std::int64_t k, const T* l, const std::vector<T>& x) {
+  const kernels::View<T> left{l, n, 1}, right{x.data(), k, 1};
+  const kernels::Reach a = kernels::reach<T>(n, n, left), b = kernels::reach<T>(n, k, right);
+  const int most = std::max(a.most, b.most);
+  std::vector<int> out(static_cast<std::size_t>(n), most == kernels::kNoExponent ? 0 : most);
+  const auto far = [&](int least) {
+    return least != kernels::kNoExponent && least - most < kernels::kRoom<typename kernels::RealOf<T>::type>;
+  };
+  if (!far(a.least) && !far(b.least)) return out;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const int row =
+        std::max(kernels::reach<T>(1, n, left.from(i, 0)).most, kernels::reach<T>(1, k, right.from(i, 0)).most);
+    out[static_cast<std::size_t>(i)] = row == kernels::kNoExponent ? 0 : row;
+  }
+  return out;
+}
+
 // L′ of one member, row-major: one column of X after the other. Where the last matrix is definite, so are all before.
 template <class T>
 Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::View<T> vectors, bool downdate,
@@ -185,13 +206,11 @@ Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::
   v.method = Method::cholesky;
   v.structure = Structure::spd;
   std::vector<T> x;
-  double largest = 0;
   bool finite = true;
   const auto take = [&](T e) {
     const double size =
         std::max(std::fabs(static_cast<double>(std::real(e))), std::fabs(static_cast<double>(std::imag(e))));
     finite = finite && std::isfinite(size);
-    largest = std::max(largest, size);
     return e;
   };
   for (std::int64_t i = 0; i < n; ++i) {
@@ -203,10 +222,13 @@ Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::
   }
   v.status = finite ? Status::ok : Status::nonfinite_input;
   if (!finite) return v;
-  int e = 0;
-  if (largest > 0) std::frexp(largest, &e);
-  for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], -e);
-  for (T& y : x) y = times_power(y, -e);
+  const std::vector<int> e = row_exponents<T>(n, k, l, x);
+  const auto shift_rows = [&](std::int64_t each, T* rows, int sign) {
+    for (std::int64_t i = 0; i < n * each; ++i)
+      rows[i] = times_power(rows[i], sign * e[static_cast<std::size_t>(i / each)]);
+  };
+  shift_rows(n, l, -1);
+  shift_rows(k, x.data(), -1);
   double rest = downdate ? left_along<T>(n, k, l, x) : 1;
   std::vector<double> rows;  // their norms
   for (std::int64_t i = 0; i < n && downdate; ++i)
@@ -231,7 +253,7 @@ Verdict update(std::int64_t n, std::int64_t k, kernels::View<T> given, kernels::
       v.reason = say("has a downdated factor of which about ", std::lround(std::floor(v.digits)),
                      " digits can be vouched for.");
   }
-  for (std::int64_t i = 0; i < n * n; ++i) l[i] = times_power(l[i], e);
+  shift_rows(n, l, 1);
   return v;
 }
 

@@ -47,7 +47,7 @@ void run(const Tensor& a, Diagnosis::State& state, Good&& good, Bad&& bad) {
     const Spectral<T> svd(s.m, s.n, stack[i], Parts::values);
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
-    v.status = svd.status();
+    svd.judge(v);
     v.status == Status::ok ? good(i, svd, stack[i]) : bad(i);
   });
 }

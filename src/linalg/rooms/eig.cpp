@@ -5,9 +5,10 @@
 #include "linalg/bounds.hpp"
 #include "linalg/eig_rule.hpp"
 #include "linalg/eigenvalue_clusters.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/members.hpp"
-#include "linalg/prescaled.hpp"
 #include "linalg/schur_form.hpp"
+#include "linalg/similar.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/system.hpp"
 #include "ops/derivative.hpp"
@@ -24,6 +25,7 @@ using namespace linalg;
 
 void infer(Call& c) {
   const std::int64_t n = square_size(c.in[0], "x");
+  need_countable(c);
   c.key = float_result(c.in[0].dtype());
   Dims values = batch_of(c.in[0]);
   values.push_back(n);
@@ -37,11 +39,11 @@ struct Sensitivity {
 };
 
 // |λ̂ − λ| ≤ condition·‖E‖ to first order; for any E ≤ (‖A‖ + ‖A + E‖)^(1−1/n) ‖E‖^(1/n) (Elsner 1985). E is the
-// backward error of the balanced matrix; eigenvalues that permuting finds are exact.
+// backward error of the balanced matrix; those that are `known` are exact.
 template <class T>
 Sensitivity sensitivity(std::int64_t n, const std::vector<lapack::Complex<T>>& left,
                         const std::vector<lapack::Complex<T>>& right, const std::vector<lapack::Real<T>>& rcond,
-                        const typename lapack::EigOutputs<T>::Balanced& balanced) {
+                        const typename lapack::EigOutputs<T>::Balanced& balanced, const std::vector<char>& known) {
   const double u = std::numeric_limits<lapack::Real<T>>::epsilon() / 2, norm = static_cast<double>(balanced.norm);
   const double backward = growth_of_errors(n) * u * norm, order = 1 / static_cast<double>(n);
   const double worst = std::pow(2 * norm, 1 - order) * std::pow(backward, order);
@@ -52,11 +54,30 @@ Sensitivity sensitivity(std::int64_t n, const std::vector<lapack::Complex<T>>& l
       product += std::conj(std::complex<double>(left[static_cast<std::size_t>(i + j * n)])) *
                  std::complex<double>(right[static_cast<std::size_t>(i + j * n)]);
     s.condition.push_back(1 / std::abs(product));
-    const bool exact = j < balanced.low || j >= balanced.high || balanced.high - balanced.low == 1;
-    s.error.push_back(exact ? 0
-                            : std::min(backward / static_cast<double>(rcond[static_cast<std::size_t>(j)]), worst));
+    s.error.push_back(known[static_cast<std::size_t>(j)]
+                          ? 0
+                          : std::min(backward / static_cast<double>(rcond[static_cast<std::size_t>(j)]), worst));
   }
   return s;
+}
+
+// Which eigenvalues permuting alone finds: they are elements of the diagonal. Of A as it is given: what scaling loses
+// may be what ties one to others.
+template <class T>
+std::vector<char> isolated(std::int64_t n, kernels::View<T> a,
+                           const typename lapack::EigOutputs<T>::Balanced& balanced) {
+  const auto zero = [&](std::int64_t i, std::int64_t j) {
+    const auto at = [&](std::int64_t k) { return balanced.order[static_cast<std::size_t>(k)]; };
+    return a.data[at(i) * a.rows + at(j) * a.columns] == T(0);
+  };
+  std::vector<char> out(static_cast<std::size_t>(n), 0);
+  std::int64_t high = n, low = 0;
+  for (bool alone = true; alone && high > balanced.high; high -= alone ? 1 : 0)
+    for (std::int64_t j = 0; j < high - 1; ++j) alone = alone && zero(high - 1, j);
+  for (bool alone = true; alone && low < balanced.low; low += alone ? 1 : 0)
+    for (std::int64_t i = low + 1; i < high; ++i) alone = alone && zero(i, low);
+  for (std::int64_t i = 0; i < n; ++i) out[static_cast<std::size_t>(i)] = i < low || i >= high || high - low == 1;
+  return out;
 }
 
 double largest_of(const std::vector<std::complex<double>>& values) {
@@ -87,7 +108,7 @@ Sensitivity decompose(std::int64_t n, kernels::View<T> a, lapack::Complex<T>* w,
                       Verdict& verdict) {
   using C = lapack::Complex<T>;
   verdict.method = Method::eigen;
-  Prescaled<T> x(n, n, a);
+  const Similar<T> x(n, a);
   verdict.status = x.finite ? Status::ok : Status::nonfinite_input;
   if (!x.finite || n == 0) return {};
   std::vector<C> left(static_cast<std::size_t>(n * n)), right(left.size());
@@ -95,12 +116,12 @@ Sensitivity decompose(std::int64_t n, kernels::View<T> a, lapack::Complex<T>* w,
   typename lapack::EigOutputs<T>::Balanced balanced;
   lapack::EigOutputs<T> out{left.data(), n, right.data(), n, rcond.data()};
   out.balanced = &balanced;
-  if (const int info = lapack::eig<T>(lapack::Balance::both, n, x.data.data(), n, w, out)) {
-    verdict.status = Status::not_converged;
-    verdict.reason = gave_up(info, n);
-    return {};
-  }
-  Sensitivity s = sensitivity<T>(n, left, right, rcond, balanced);
+  interpret(Routine::eig, lapack::eig<T>(lapack::Balance::both, n, x.data.data(), n, w, out), n, n, verdict);
+  if (verdict.status != Status::ok) return {};
+  x.restore(n, left.data(), true);
+  x.restore(n, right.data(), false);
+  const std::vector<char> known = isolated<T>(n, a, balanced);
+  Sensitivity s = sensitivity<T>(n, left, right, rcond, balanced, known);
   const std::vector<std::complex<double>> values(w, w + n);
   const double norm = static_cast<double>(balanced.norm),
                doubt = std::sqrt(kUnit<T>) * std::min(norm, largest_of(values));
@@ -108,7 +129,10 @@ Sensitivity decompose(std::int64_t n, kernels::View<T> a, lapack::Complex<T>* w,
     bound_clusters(n, {x.data.data(), x.data.data() + n * n}, growth_of_errors(n) * kUnit<T>, doubt, values, s.error);
   judge(values, s, norm, kUnit<T>, verdict);
   for (double& e : s.error) e = std::ldexp(e, -x.exponent);
-  for (std::int64_t i = 0; i < n; ++i) w[i] = times_power(w[i], -x.exponent);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t at = balanced.order[static_cast<std::size_t>(i)];
+    w[i] = known[static_cast<std::size_t>(i)] ? C(a.data[at * (a.rows + a.columns)]) : times_power(w[i], -x.exponent);
+  }
   if (v) put_rows(n, n, right.data(), n, 0, v);
   return s;
 }
@@ -133,7 +157,7 @@ void run(const Tensor& a, Diagnosis::State& state, const Result& values, const R
 // the balanced frame; scaling back spreads that by the ratio of the scales.
 template <class T>
 std::vector<double> vector_errors(std::int64_t n, kernels::View<T> a) {
-  const Prescaled<T> x(n, n, a);
+  const Similar<T> x(n, a);
   std::vector<lapack::Complex<T>> w(static_cast<std::size_t>(n)), left(static_cast<std::size_t>(n * n)), right(left);
   std::vector<lapack::Real<T>> values(w.size()), sep(w.size());
   typename lapack::EigOutputs<T>::Balanced balanced;
@@ -144,7 +168,8 @@ std::vector<double> vector_errors(std::int64_t n, kernels::View<T> a) {
   const double backward = growth_of_errors(n) * kUnit<T> * static_cast<double>(balanced.norm);
   for (std::size_t j = 0; j < sep.size(); ++j)
     if (sep[j] > 0)
-      errors[j] = std::min(2.0, backward / static_cast<double>(sep[j]) * static_cast<double>(balanced.spread));
+      errors[j] =
+          std::min(2.0, backward / static_cast<double>(sep[j]) * static_cast<double>(balanced.spread) * x.spread());
   if (n == 1) errors[0] = 0;
   return errors;
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "linalg/eigen.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/small.hpp"
 #include "linalg/solving.hpp"
 #include "linalg/spectral_rules.hpp"
@@ -15,6 +16,7 @@ using namespace linalg;
 
 void infer(Call& c) {
   const std::int64_t n = square_size(c.in[0], "x");
+  need_countable(c);
   c.key = float_result(c.in[0].dtype());
   Dims values = batch_of(c.in[0]);
   values.push_back(n);
@@ -46,7 +48,7 @@ void run(const Tensor& a, const Dims& batch, const Wanted& wanted, Verdicts& ver
     verdict.method = Method::eigen;
     const EigenResult result = hermitian_eigen<T>(n, h, wanted.high, w, v);
     bounds[static_cast<std::size_t>(i)] = result.bounds;
-    verdict.status = result.status;
+    result.judge(n, verdict);
     if (verdict.status == Status::ok) return;
     std::fill_n(w, n, std::numeric_limits<R>::quiet_NaN());
     if (v) std::fill_n(v, n * n, T(std::numeric_limits<R>::quiet_NaN()));

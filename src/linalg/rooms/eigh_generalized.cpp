@@ -105,6 +105,7 @@ Status decompose(std::int64_t n, Hermitian<T>& a, Hermitian<T>& b, typename Herm
   if (const Status s = pencil.reduce(); s != Status::ok) return s;
   Hermitian<T> c(n, {a.matrix.data(), n, 1}, {});
   const EigenResult result = hermitian_eigen<T>(n, c, false, w, v);
+  result.judge(n, verdict);
   if (result.status != Status::ok) return result.status;
   pencil.restore(v);
   for (std::int64_t i = 0; i < n; ++i) w[i] = std::ldexp(w[i], -pencil.exponent);

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "kernels/lapack.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/rules.hpp"
@@ -20,6 +21,7 @@ using namespace linalg;
 
 void infer(Call& c) {
   const MatrixSizes s(c.in[0]);
+  need_countable(c);
   const Tensor& tau = c.in[1];
   if (s.m < s.n || tau.ndim() == 0 || tau.shape().back() > s.n || batch_of(tau, 1) != s.batch)
     refuse<ShapeError>(
@@ -49,10 +51,8 @@ void run(const MatrixSizes& s, const Tensor& a, const Tensor& scalars, Diagnosis
                         std::isfinite(kernels::norms<T>(k, 1, t).largest);
     v.status = finite ? Status::ok : Status::nonfinite_input;
     if (!finite) return fill_nan(to, s.m * s.n);
-    if (lapack::householder_product<T>(s.m, s.n, k, q.data(), s.m, tau.data()) != 0) {
-      v.status = Status::not_converged;
-      return fill_nan(to, s.m * s.n);
-    }
+    interpret(Routine::qr, lapack::householder_product<T>(s.m, s.n, k, q.data(), s.m, tau.data()), s.m, s.n, v);
+    if (v.status != Status::ok) return fill_nan(to, s.m * s.n);
     put_rows(s.m, s.n, q.data(), s.m, 0, to);
   });
 }

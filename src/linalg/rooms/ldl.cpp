@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/condition.hpp"
 #include "kernels/lapack.hpp"
 #include "linalg/hermitian.hpp"
+#include "linalg/interpret.hpp"
+#include "linalg/lost_range.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/solving.hpp"
@@ -16,6 +21,7 @@ using namespace linalg;
 
 void infer(Call& c) {
   const std::int64_t n = square_size(c.in[0], "x");
+  need_countable(c);
   c.key = float_result(c.in[0].dtype());
   c.output(c.key, c.in[0].shape());
   c.output(c.key, c.in[0].shape());
@@ -24,17 +30,56 @@ void infer(Call& c) {
   c.output(i64, rows);
 }
 
-// L and D, row-major, and the order of rows and columns, of one member.
+// Whether factors of A, all of whose numbers have this reach, may have lost something to the ends of the range of
+// `held`: a row is far below others, or so is a pivot.
 template <class T>
-Status factor(std::int64_t n, Hermitian<T>& h, T* l, T* d, std::int64_t* rows) {
-  if (!h.finite) return Status::nonfinite_input;
-  T* const a = h.matrix.data();
-  const int e = kernels::prescale_exponent<T>(n, n, {a, n, 1});
+bool may_have_lost(std::int64_t n, kernels::View<T> a, const T* d, DType held) {
+  const kernels::Reach reach = kernels::reach<T>(n, n, a);
+  if (reach.most == kernels::kNoExponent) return false;
+  const int room = room_of(held), spread = reach.least - reach.most, least = least_exponent_with_digits(held);
+  const double small = std::ldexp(1.0, std::max(reach.most + room, -1073));
+  for (std::int64_t i = 0; i < n && spread < room / 4; ++i) {
+    double most = 0;  // of row i of D
+    for (std::int64_t j = std::max<std::int64_t>(i - 1, 0); j < std::min(i + 2, n); ++j)
+      most = std::max(most, size_of_number(d[i * n + j]));
+    if (most < small) return true;
+  }
+  if (spread >= room && reach.least >= least) return false;
+  const std::vector<int> none(static_cast<std::size_t>(n), 0);
+  const std::vector<int> rows = kernels::largest_exponents<T>(n, n, a, none, none).rows;
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](int e) { return e != kernels::kNoExponent && (e < least || e < reach.most + room); });
+}
+template <class T>
+double lost(std::int64_t n, kernels::View<T> a, const T* l, const T* d, const std::int64_t* rows, DType held) {
+  std::vector<Wide<T>> given, left(static_cast<std::size_t>(n * n)), right;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      given.push_back(Wide<T>(a.data[rows[i] * a.rows + rows[j] * a.columns]));
+      right.push_back(as_held(conjugate(l[j * n + i]), held));
+      Wide<T>& sum = left[static_cast<std::size_t>(i * n + j)];  // of L D, whose D has blocks of 2 × 2 at most
+      for (std::int64_t k = std::max<std::int64_t>(j - 1, 0); k < std::min(j + 2, n); ++k)
+        sum += as_held(l[i * n + k], held) * as_held(d[k * n + j], held);
+    }
+  return lost_in_product(n, n, n, given, left, right);
+}
+
+// L and D, row-major, and the order of rows and columns, of one member; `held`: the dtype that they will have.
+template <class T>
+void factor(std::int64_t n, Hermitian<T>& h, DType held, T* l, T* d, std::int64_t* rows, Verdict& v) {
+  v.status = h.finite ? Status::ok : Status::nonfinite_input;
+  if (!h.finite) return;
   const auto size = static_cast<std::size_t>(n);
+  const kernels::View<T> given{h.matrix.data(), n, 1};
+  const int e = kernels::placing_exponent<T>(n, n, given, kCeiling<T>);
   const std::vector<int> all(size, e), none(size, 0);
-  kernels::scale<T, T>(n, n, {a, n, 1}, all.data(), none.data(), a);
+  std::vector<T> scaled(size * size);
+  T* const a = scaled.data();
+  kernels::scale<T, T>(n, n, given, all.data(), none.data(), a);
   std::vector<lapack::Pivot> pivots(size);
-  if (lapack::ldl<T>(lapack::Form::hermitian, n, a, n, pivots.data()) < 0) return Status::not_converged;
+  const int info = lapack::ldl<T>(lapack::Form::hermitian, n, a, n, pivots.data());
+  interpret(Routine::ldl, std::min(info, 0), n, n, v);  // a singular D is no trouble
+  if (v.status != Status::ok) return;
   std::vector<T> lower(size * size), diagonal(size), below(size);
   lapack::ldl_unpack<T>(n, a, n, pivots.data(), lower.data(), n, diagonal.data(), below.data(), rows);
   // Row-major memory is the conjugate matrix to LAPACK, and so are its factors.
@@ -47,7 +92,7 @@ Status factor(std::int64_t n, Hermitian<T>& h, T* l, T* d, std::int64_t* rows) {
     d[(i + 1) * n + i] = conjugate(off);
     d[i * n + i + 1] = off;
   }
-  return Status::ok;
+  if (may_have_lost<T>(n, given, d, held)) tell_lost(lost<T>(n, given, l, d, rows, held), held, "L D Lᴴ", v);
 }
 
 template <class T>
@@ -63,8 +108,8 @@ void run(const Call& c, const Tensor& a, Diagnosis::State& state, const Result& 
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.structure = Structure::symmetric;
     v.method = Method::ldl;
-    v.status = factor<T>(n, h, to_l, to_d, rows + i * n);
-    if (v.status == Status::ok) return;
+    factor<T>(n, h, c.key, to_l, to_d, rows + i * n, v);
+    if (v.status <= Status::overflow) return;
     fill_nan(to_l, n * n);
     fill_nan(to_d, n * n);
     std::fill_n(rows + i * n, n, std::int64_t{-1});

@@ -29,7 +29,7 @@ void approximate(Job<T>& job, std::int64_t k) {
   v.method = Method::svd;
   if (k >= std::min(job.m, job.n)) return job.put(job.matrix());
   const Spectral<T> svd(job.m, job.n, job.a);
-  v.status = svd.status();
+  svd.judge(v);
   if (v.status != Status::ok) return;
   const std::vector<double>& s = svd.sigma();
   Dense<T> left(job.m, k), right(k, job.n);

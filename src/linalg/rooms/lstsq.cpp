@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/augmented.hpp"
+#include "linalg/balanced.hpp"
 #include "linalg/certified.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
@@ -67,8 +68,8 @@ void judge(const Sizes& s, kernels::View<T> a, double error, Verdict& v) {
   v.rcond = scaled_rcond_of<T>(s.m, s.n, a, v.kept, v.rcond);
 }
 
-// One member. Columns far apart in size are brought together by powers of two where the solution is unique: that
-// changes nothing but the condition.
+// One member. Lines far apart in size are brought together by powers of two where the rank is full: that changes
+// nothing but the condition.
 template <class T>
 struct Minimiser {
   const Sizes& s;
@@ -83,14 +84,16 @@ struct Minimiser {
     v.status = Status::nonfinite_input;
     if (!std::isfinite(kernels::norms<T>(s.m, s.k, b).largest)) return v;
     double least = 0;  // singular value
-    kept.spectral(member, s.m, s.n, a, [&](const Spectral<T>& svd) {
-      v.status = svd.status();
+    const bool regular = o.ridge.rule != RidgeRule::none,
+               high = !regular && rank_needs_accuracy<T>(s.m, s.n, a, o.cutoff);
+    kept.spectral(member, s.m, s.n, a, high, [&](const Spectral<T>& svd) {
+      svd.judge(v);
       if (!svd.sigma().empty()) least = svd.sigma().back();
       if (v.status != Status::ok) return;
-      if (o.ridge.rule != RidgeRule::none)
+      if (regular)
         regularise(a, svd, v);
-      else if (s.n == 0 || rank(svd) != s.n || !solve_balanced(member, a, v))
-        solve(a, svd, v);
+      else if (s.n == 0 || s.m == 0 || rank(svd) != std::min(s.m, s.n) || !solve_balanced(member, a, v))
+        take(least_squares<T>(s.m, s.n, s.k, a, svd, o.cutoff(svd.largest()), b, x), v);
     });
     if (v.status == Status::ok && o.ridge.rule == RidgeRule::none) judge<T>(s, a, v.forward_error, v);
     if (o.certify && v.status <= Status::ill_conditioned) certify(a, least, v);
@@ -100,20 +103,15 @@ struct Minimiser {
  private:
   std::int64_t rank(const Spectral<T>& svd) const { return svd.rank(o.cutoff(svd.largest())); }
 
-  // With columns of one size; false: they are that already, or it does not help.
+  // With lines of one size; false: they are that already, or it does not help.
   bool solve_balanced(std::int64_t member, kernels::View<T> a, Verdict& v) const {
     return kept.balanced(member, s.m, s.n, a, [&](const Balanced<T>& again) {
-      if (!again.svd || !again.svd->converged() || rank(*again.svd) != s.n) return false;
-      const std::vector<int> none(static_cast<std::size_t>(std::max(s.m, s.k)), 0);
-      kernels::Buffer<T> scaled(s.m * s.n);
-      kernels::scale<T, T>(s.m, s.n, a, none.data(), again.columns.data(), scaled.data());
-      solve({scaled.data(), s.n, 1}, *again.svd, v);
-      kernels::scale<T, T>(s.n, s.k, x, again.columns.data(), none.data(), x.data);
-      return true;
+      const auto found = balanced_least_squares<T>(s.m, s.n, s.k, again, o.cutoff, b, x);
+      if (found) take(*found, v);
+      return found.has_value();
     });
   }
-  void solve(kernels::View<T> a, const Spectral<T>& svd, Verdict& v) const {
-    const Minimised found = least_squares<T>(s.m, s.n, s.k, a, svd, o.cutoff(svd.largest()), b, x);
+  void take(const Minimised& found, Verdict& v) const {
     v.kept = found.kept;
     v.rcond = found.rcond;
     v.forward_error = found.error;

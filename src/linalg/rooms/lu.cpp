@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "kernels/lu.hpp"
+#include "linalg/lost_range.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/rules.hpp"
@@ -26,10 +29,44 @@ void infer(Call& c) {
   c.output(c.key, s.with({s.k, s.n}));
 }
 
-// P, L (m × k) and U (k × n) of one member.
+// Whether factors of A, whose numbers have this reach, may have lost something to the ends of the range of `held`.
+// Columns do not matter to L, so rows of A with columns near 1 tell: an element of L has the size of its row beside
+// that of others. A pivot is small if elimination made it so.
 template <class T>
-void factor(const MatrixSizes& s, kernels::View<T> a, std::int64_t* p, T* l, T* u, Verdict& v) {
-  Prescaled<T> x(s.n, s.m, a.transposed());  // row-major
+bool may_have_lost(const MatrixSizes& s, kernels::View<T> a, const kernels::Reach& reach, kernels::View<T> factors,
+                   DType held) {
+  if (reach.most == kernels::kNoExponent) return false;
+  const int room = room_of(held), spread = reach.least - reach.most, least = least_exponent_with_digits(held);
+  bool pivots = false;
+  for (std::int64_t i = 0; i < s.k && spread < room / 4; ++i)
+    pivots = pivots || size_of_number(factors.data[i * (factors.rows + 1)]) < std::ldexp(1.0, room);
+  if (pivots) return true;
+  if (spread >= room && reach.least >= least) return false;
+  std::vector<int> none(static_cast<std::size_t>(s.m), 0), down(static_cast<std::size_t>(s.n), 0);
+  const auto any_below = [](const std::vector<int>& exponents, int limit) {
+    return std::any_of(exponents.begin(), exponents.end(),
+                       [&](int e) { return e != kernels::kNoExponent && e < limit; });
+  };
+  const std::vector<int> columns = kernels::largest_exponents<T>(s.m, s.n, a, none, down).columns;
+  if (any_below(columns, least)) return true;
+  std::transform(columns.begin(), columns.end(), down.begin(),
+                 [](int e) { return e == kernels::kNoExponent ? 0 : -e; });
+  return any_below(kernels::largest_exponents<T>(s.m, s.n, a, none, down).rows, room);
+}
+template <class T>
+double lost(const MatrixSizes& s, kernels::View<T> a, const std::int64_t* p, const T* l, const T* u, DType held) {
+  std::vector<Wide<T>> given, left, right;
+  for (std::int64_t i = 0; i < s.m; ++i)
+    for (std::int64_t j = 0; j < s.n; ++j) given.push_back(Wide<T>(a.data[p[i] * a.rows + j * a.columns]));
+  for (std::int64_t e = 0; e < s.m * s.k; ++e) left.push_back(as_held(l[e], held));
+  for (std::int64_t e = 0; e < s.k * s.n; ++e) right.push_back(as_held(u[e], held));
+  return lost_in_product(s.m, s.n, s.k, given, left, right);
+}
+
+// P, L (m × k) and U (k × n) of one member; `held`: the dtype that they will have.
+template <class T>
+void factor(const MatrixSizes& s, kernels::View<T> a, DType held, std::int64_t* p, T* l, T* u, Verdict& v) {
+  EvenColumns<T> x(s.m, s.n, a, true);
   v.status = x.finite ? Status::ok : Status::nonfinite_input;
   if (!x.finite) return;
   T* const f = x.data.data();
@@ -42,18 +79,20 @@ void factor(const MatrixSizes& s, kernels::View<T> a, std::int64_t* p, T* l, T* 
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.k; ++j) l[i * s.k + j] = j < i ? f[i * s.n + j] : T(i == j ? 1 : 0);
   for (std::int64_t i = 0; i < s.k; ++i)
-    for (std::int64_t j = 0; j < s.n; ++j) u[i * s.n + j] = j < i ? T(0) : times_power(f[i * s.n + j], -x.exponent);
+    for (std::int64_t j = 0; j < s.n; ++j)
+      u[i * s.n + j] = j < i ? T(0) : times_power(f[i * s.n + j], -x.columns[static_cast<std::size_t>(j)]);
+  if (may_have_lost<T>(s, a, x.reach, {f, s.n, 1}, held)) tell_lost(lost<T>(s, a, p, l, u, held), held, "L U", v);
 }
 
 template <class T>
-void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, std::int64_t* p, T* l, T* u) {
+void run(const MatrixSizes& s, const Tensor& a, DType held, Verdicts& verdicts, std::int64_t* p, T* l, T* u) {
   const Stack<T> stack(a, s.batch);
   for_members(s.members(), s.longest(), [&](std::int64_t i) {
     T *const to_l = l + i * s.m * s.k, *const to_u = u + i * s.k * s.n;
     Verdict& v = verdicts[static_cast<std::size_t>(i)];
     v.method = Method::lu;
-    factor<T>(s, stack[i], p + i * s.m, to_l, to_u, v);
-    if (v.status == Status::ok) return;
+    factor<T>(s, stack[i], held, p + i * s.m, to_l, to_u, v);
+    if (v.status <= Status::overflow) return;
     std::fill_n(p + i * s.m, s.m, std::int64_t{-1});
     fill_nan(to_l, s.m * s.k);
     fill_nan(to_u, s.k * s.n);
@@ -66,7 +105,9 @@ Verdicts::Detail growth_of(const MatrixSizes& s, const Tensor& a) {
     const Tensor one = members_of(a, s.batch, {member}, f64);
     std::vector<std::int64_t> p(static_cast<std::size_t>(s.m));
     std::vector<double> l(static_cast<std::size_t>(s.m * s.k)), u(static_cast<std::size_t>(s.k * s.n));
-    factor<double>(s, {data_of<const double>(one), s.n, 1}, p.data(), l.data(), u.data(), v);
+    Verdict own;
+    factor<double>(s, {data_of<const double>(one), s.n, 1}, a.dtype(), p.data(), l.data(), u.data(), own);
+    v.growth = own.growth;
   };
 }
 
@@ -82,8 +123,8 @@ void run_small(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, const 
                                 data_of<T>(out[2]), marks);
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
-        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, data_of<std::int64_t>(to[0]),
-                    data_of<double>(to[1]), data_of<double>(to[2]));
+        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), out[2].dtype(), own,
+                    data_of<std::int64_t>(to[0]), data_of<double>(to[1]), data_of<double>(to[2]));
       });
 }
 
@@ -98,7 +139,7 @@ void forward(Call& c) {
   } else {
     Result l(c.out[1], work), u(c.out[2], work);
     with_float(work, [&]<class T>(T) {
-      run<T>(s, a, state->verdicts, data_of<std::int64_t>(c.out[0]), l.data<T>(), u.data<T>());
+      run<T>(s, a, c.key, state->verdicts, data_of<std::int64_t>(c.out[0]), l.data<T>(), u.data<T>());
     });
     l.finish();
     u.finish();

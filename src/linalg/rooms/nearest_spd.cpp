@@ -98,10 +98,7 @@ void nearest(Job<T>& job, const Dense<T>& given, DType to) {
   std::vector<R> w;
   Dense<T> z;
   v.method = Method::eigen;
-  if (!eigen(a, w, z)) {
-    v.status = Status::not_converged;
-    return;
-  }
+  if (!eigen(a, w, z, &v)) return;
   v.kept = std::count_if(w.begin(), w.end(), [](R value) { return value > 0; });
   for (R& value : w) value = std::max(value, R(0));
   Dense<T> x = recombined(z, w);

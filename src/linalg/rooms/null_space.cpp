@@ -60,7 +60,7 @@ void run(Call& c, const Tensor& a, Diagnosis::State& state, Cutoff cutoff, bool 
     auto svd = std::make_unique<Spectral<T>>(m, n, stack[i], null && m < n ? Parts::full : Parts::thin);
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
-    v.status = svd->status();
+    svd->judge(v);
     if (v.status != Status::ok) return;
     v.kept = rank_of(*svd, cutoff);
     judge_subspace(*svd, v.kept, v);

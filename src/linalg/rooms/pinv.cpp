@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "linalg/augmented.hpp"
+#include "linalg/balanced.hpp"
 #include "linalg/kept.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
@@ -56,23 +57,30 @@ void run(const MatrixSizes& s, const Tensor& a, const Factors* factors, const Wa
     const std::int64_t member = which.empty() ? i : which[static_cast<std::size_t>(i)];
     Verdict& v = verdicts[static_cast<std::size_t>(i)];
     T* const to = out + i * m * n;
-    kept.spectral(member, m, n, stack[member], [&](const Spectral<T>& svd) {
+    const bool high = rank_needs_accuracy<T>(m, n, stack[member], wanted.cutoff);
+    kept.spectral(member, m, n, stack[member], high, [&](const Spectral<T>& svd) {
       v.method = Method::svd;
-      v.status = svd.status();
+      svd.judge(v);
       v.kept = 0;
       if (v.status != Status::ok) {
         std::fill_n(to, m * n, T(std::numeric_limits<R>::quiet_NaN()));
         return;
       }
       const double least = wanted.cutoff(svd.largest());
-      const Minimised found =
-          least_squares<T>(m, n, m, stack[member], svd, least, {identity.data(), m, 1}, {to, m, 1});
+      const kernels::View<T> one{identity.data(), std::max<std::int64_t>(m, 1), 1};
+      const kernels::MutableView<T> x{to, std::max<std::int64_t>(m, 1), 1};
+      std::optional<Minimised> balanced;
+      if (svd.rank(least) == s.k && s.k > 0)
+        balanced = kept.balanced(member, m, n, stack[member], [&](const Balanced<T>& again) {
+          return balanced_least_squares<T>(m, n, m, again, wanted.cutoff, one, x);
+        });
+      const Minimised found = balanced ? *balanced : least_squares<T>(m, n, m, stack[member], svd, least, one, x);
       v.kept = found.kept;
       v.nonzero = svd.scaled_sigma().size() > 0 && found.kept > 0;
       // ‖δA⁺‖ ≤ 2‖A⁺‖²‖δA‖ at fixed rank (Wedin 1973): kinder to A⁺ as a whole than to its columns one by one.
       const bool whole = found.kept > 0 && found.kept < std::min(m, n);
       conclude_least_squares<T>(v, whole ? std::min(1.0, 2 * kUnit<T> / found.rcond) : found.error);
-      keep_condition<T>(s, stack[member], found.rcond, wanted.u, v);
+      keep_condition<T>(s, stack[member], svd.rcond(found.kept), wanted.u, v);
     });
   });
 }

@@ -39,7 +39,7 @@ void decompose(Job<T>& job, bool right) {
     return job.put(Dense<T>(size, size), 1);
   }
   const Spectral<T> svd(job.m, job.n, job.a);
-  v.status = svd.status();
+  svd.judge(v);
   if (v.status != Status::ok) return;
   job.put(Dense<T>(job.m, k, svd.u()) * Dense<T>(k, job.n, svd.vh()));
   std::vector<R> sigma;

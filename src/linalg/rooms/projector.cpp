@@ -28,7 +28,7 @@ void forward(Call& c) {
   for_each_matrix(c, advice, [&]<class T>(Job<T>& job) {
     const Spectral<T> svd(job.m, job.n, job.a);
     job.verdict.method = Method::svd;
-    job.verdict.status = svd.status();
+    svd.judge(job.verdict);
     if (job.verdict.status != Status::ok) return;
     const std::int64_t rank = rank_of(svd, cutoff);
     job.verdict.kept = rank;

@@ -99,7 +99,7 @@ void decompose(Job<T>& job, const Dense<T>& omega, std::int64_t k, std::int64_t 
   }
   const Dense<T> b = q.adjoint() * a;
   const Spectral<T> svd(b.m, b.n, b.view());
-  v.status = svd.status();
+  svd.judge(v);
   if (v.status != Status::ok) return;
   const Dense<T> u = q * Dense<T>(b.m, k, svd.u());
   job.put(u);

@@ -1,4 +1,5 @@
 #include "kernels/lapack.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/members.hpp"
 #include "linalg/prescaled.hpp"
 #include "linalg/schur_form.hpp"
@@ -14,10 +15,26 @@ using namespace linalg;
 
 void infer(Call& c) {
   square_size(c.in[0], "x");
+  need_countable(c);
   c.key = float_result(c.in[0].dtype());
   if (c.attr(0).text() == "complex" && !is_complex(c.key)) c.key = complex_of(c.key);
   c.output(c.key, c.in[0].shape());
   c.output(c.key, c.in[0].shape());
+}
+
+// An upper triangular matrix is its own form, whatever the range of its elements.
+template <class T>
+bool put_triangular(std::int64_t n, kernels::View<T> a, T* t, T* z) {
+  for (std::int64_t i = 1; i < n; ++i)
+    for (std::int64_t j = 0; j < i; ++j)
+      if (a.data[i * a.rows + j * a.columns] != T(0)) return false;
+  if (!kernels::all_finite<T>(n, n, a)) return false;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      t[i * n + j] = j < i ? T(0) : a.data[i * a.rows + j * a.columns];
+      z[i * n + j] = T(i == j ? 1 : 0);
+    }
+  return true;
 }
 
 template <class T>
@@ -29,12 +46,13 @@ void run(const Tensor& a, Diagnosis::State& state, const Result& t, const Result
     T *const to_t = t.data<T>() + i * n * n, *const to_z = z.data<T>() + i * n * n;
     Verdict& v = state.verdicts[static_cast<std::size_t>(i)];
     v.method = Method::eigen;
-    Prescaled<T> x(n, n, stack[i]);
+    if (put_triangular(n, stack[i], to_t, to_z)) return;
+    Prescaled<T> x(n, n, stack[i], kSquaredCeiling<T>);
     std::vector<T> vectors(static_cast<std::size_t>(n * n));
     std::vector<C> values(static_cast<std::size_t>(n));
     const int info = x.finite ? lapack::schur<T>(n, x.data.data(), n, values.data(), vectors.data(), n) : 0;
-    v.status = !x.finite ? Status::nonfinite_input : info != 0 ? Status::not_converged : Status::ok;
-    if (info != 0) v.reason = gave_up(info, n);
+    v.status = x.finite ? Status::ok : Status::nonfinite_input;
+    interpret(Routine::schur, info, n, n, v);
     if (v.status == Status::ok) {
       put_rows(n, n, x.data.data(), n, -x.exponent, to_t);
       put_rows(n, n, vectors.data(), n, 0, to_z);

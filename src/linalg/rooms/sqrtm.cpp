@@ -2,6 +2,7 @@
 
 #include "kernels/lapack.hpp"
 #include "linalg/each.hpp"
+#include "linalg/interpret.hpp"
 #include "linalg/lost_digits.hpp"
 #include "linalg/rules.hpp"
 #include "linalg/schur_form.hpp"
@@ -35,10 +36,7 @@ void hermitian_root(const Dense<T>& a, int e, Dense<T>& x, Verdict& v) {
   Dense<T> z;
   v.structure = Structure::symmetric;
   v.method = Method::eigen;
-  if (!eigen(a, w, z)) {
-    v.status = Status::not_converged;
-    return;
-  }
+  if (!eigen(a, w, z, &v)) return;
   const double rounding = rounding_of(a), most = std::max<double>(std::fabs(w.front()), std::fabs(w.back()));
   if (w.front() >= -rounding) {
     for (R& value : w) value = std::sqrt(std::max(value, R(0)));
@@ -96,7 +94,7 @@ void general_root(const Dense<T>& a, int e, Dense<T>& x, Verdict& v) {
     v.status = Status::undefined;
     v.reason = "has no square root: its eigenvalue 0 is defective.";
   });
-  if (!s.converged) v.status = Status::not_converged;
+  interpret(Routine::schur, s.info, a.n, a.n, v);
 }
 
 void forward(Call& c) {

@@ -1,7 +1,11 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "kernels/condition.hpp"
 #include "linalg/bounds.hpp"
+#include "linalg/explain.hpp"
+#include "linalg/interpret.hpp"
+#include "linalg/judgement.hpp"
 #include "linalg/members.hpp"
 #include "linalg/small.hpp"
 #include "linalg/solving.hpp"
@@ -19,6 +23,7 @@ using namespace linalg;
 
 void infer_svd(Call& c) {
   const MatrixSizes s(c.in[0]);
+  need_countable(c);
   const bool full = c.attr(0).flag();
   c.key = float_result(c.in[0].dtype());
   c.output(c.key, s.with({s.m, full ? s.m : s.k}));
@@ -28,6 +33,7 @@ void infer_svd(Call& c) {
 
 void infer_values(Call& c) {
   const MatrixSizes s(c.in[0]);
+  need_countable(c);
   c.key = float_result(c.in[0].dtype());
   c.output(real_of(c.key), s.with({s.k}));
 }
@@ -43,7 +49,8 @@ Bounds bounds_of(const MatrixSizes& s, const Spectral<T>& svd, kernels::View<T> 
   Bounds out;
   out.absolute = error * svd.sigma()[0];
   if (!high) out.of_vectors = std::max(error, 100 * kUnit<T>) * svd.sigma()[0];
-  if (!high || !(svd.sigma().back() * kUnit < T >> std::numeric_limits<R>::min())) return out;
+  const double least = svd.scaled_sigma().back();
+  if (!high || least == 0) return out;
   const bool tall = s.m > s.n;
   const kernels::View<T> lines = tall ? a.transposed() : a;
   const std::int64_t each = s.longest();
@@ -55,8 +62,30 @@ Bounds bounds_of(const MatrixSizes& s, const Spectral<T>& svd, kernels::View<T> 
   std::vector<T> balanced(static_cast<std::size_t>(s.k * each));
   kernels::scale<T, T>(s.k, each, lines, rows.data(), none.data(), balanced.data());
   const Spectral<T> b(s.k, each, {balanced.data(), each, 1}, Parts::values);
-  if (b.converged() && b.sigma().back() > 0) out.relative = error * b.sigma()[0] / b.sigma().back();
+  // Numbers that fall below the range, of A as it is scaled or on the way, move values by as much as they are (Weyl).
+  const double size = static_cast<double>(s.longest()),
+               below = 16 * size * size * static_cast<double>(std::numeric_limits<R>::denorm_min());
+  if (!b.converged() || b.sigma().back() == 0) return out;
+  const double relative = error * b.sigma()[0] / b.sigma().back() + below / least;
+  // A value that is held as 0 is only known to be below the range if it was known before.
+  if (relative < 0.5 || svd.sigma().back() > 0) out.relative = relative;
   return out;
+}
+
+// With high accuracy each value has digits of its own, unless the dtype has none for it: `least` is that of the
+// matrix times 2^exponent.
+void consider_range(double least, int exponent, DType held, const Bounds& bounds, Verdict& v) {
+  const double down = std::ldexp(least, -exponent),
+               kept = real_of(held) == f32 ? static_cast<double>(static_cast<float>(down)) : down,
+               lost = std::fabs(least - std::ldexp(kept, exponent)) / least, u = round_off(held);
+  const auto enough = [u](double error) { return status_of(digits_of(error, u), -1, u) == Status::ok; };
+  if (!(least > 0) || !enough(bounds.relative) || enough(lost)) return;
+  v.status = Status::overflow;
+  v.reason = say("has singular values below the range of ", held, ": the least one ",
+                 kept == 0 ? say("is not 0, but about 10^",
+                                 std::lround(std::floor(std::log10(least) - exponent * std::log10(2.0))), ".")
+                           : say("is ", few_digits(kept), ", which leaves ",
+                                 std::lround(std::floor(digits_of(lost, u))), " digits."));
 }
 
 // Where the results go: u and vh only with vectors.
@@ -68,8 +97,8 @@ struct Places {
 };
 
 template <class T>
-void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts, bool high, const Places<T>& to,
-         std::vector<Bounds>& bounds) {
+void run(const MatrixSizes& s, const Tensor& a, DType held, Verdicts& verdicts, Parts parts, bool high,
+         const Places<T>& to, std::vector<Bounds>& bounds) {
   using R = typename kernels::RealOf<T>::type;
   const Stack<T> stack(a, s.batch);
   const std::int64_t uc = parts == Parts::full ? s.m : s.k, vr = parts == Parts::full ? s.n : s.k;
@@ -78,9 +107,13 @@ void run(const MatrixSizes& s, const Tensor& a, Verdicts& verdicts, Parts parts,
     const Spectral<T> svd(s.m, s.n, stack[i], parts, high);
     Verdict& v = verdicts[static_cast<std::size_t>(i)];
     v.method = Method::svd;
-    v.status = svd.status();
+    svd.judge(v);
     const bool good = v.status == Status::ok;
-    if (good && s.k > 0) bounds[static_cast<std::size_t>(i)] = bounds_of(s, svd, stack[i], high);
+    if (good && s.k > 0) {
+      Bounds& own = bounds[static_cast<std::size_t>(i)];
+      own = bounds_of(s, svd, stack[i], high);
+      if (high) consider_range(svd.scaled_sigma().back(), svd.exponent(), held, own, v);
+    }
     for (std::int64_t j = 0; j < s.k; ++j)
       to.s[i * s.k + j] =
           good ? static_cast<R>(svd.sigma()[static_cast<std::size_t>(j)]) : std::numeric_limits<R>::quiet_NaN();
@@ -108,7 +141,7 @@ std::vector<std::int64_t> run_small(const MatrixSizes& s, const Tensor& a, Verdi
       },
       [&](const std::vector<std::int64_t>& doubtful, const Tensors& to, Verdicts& own) {
         std::vector<Bounds> these;
-        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), own, parts, false,
+        run<double>(s.of(doubtful), members_of(a, s.batch, doubtful, f64), a.dtype(), own, parts, false,
                     {data_of<double>(to[0]), data_of<double>(to[1]), data_of<double>(to[2])}, these);
         bounds.insert(bounds.end(), these.begin(), these.end());
       });
@@ -134,7 +167,7 @@ void forward(Call& c, Parts parts, std::size_t first) {
       results.emplace_back(c.out[i], !vectors || i == 1 ? real_of(work) : work);
     with_float(work, [&]<class T>(T) {
       using R = typename kernels::RealOf<T>::type;
-      run<T>(s, a, state->verdicts, parts, options.high,
+      run<T>(s, a, real_of(c.key), state->verdicts, parts, options.high,
              {vectors ? results[0].data<T>() : nullptr, results[vectors ? 1 : 0].data<R>(),
               vectors ? results[2].data<T>() : nullptr},
              own);
