@@ -59,9 +59,9 @@ WP_PACK V small_for(V top) {
   constexpr double with_digits = std::is_same_v<T, float> ? 0x1p-102 : 0x1p-969;
   return larger((std::is_same_v<T, float> ? 0x1p-100 : 0x1p-700) * top, V{} + with_digits);
 }
-// Where all pivots of a square matrix are at least q times the largest element of A and U, a step of elimination makes
-// what is left of a row at most 2/q times as large, and of a column twice: (2/q)ⁿ⁺¹ ≤ 2^kBeside leaves no room for a
-// row that is too small.
+// Where all pivots of a square matrix are at least q times the largest element of A and U, a step of elimination
+// makes what is left of a row at most 2/q times as large, and of a column twice: (2/q)ⁿ⁺¹ ≤ 2^kBeside leaves no room
+// for a row that is too small.
 template <class T>
 double least_share(int n) {
   return std::ldexp(1.0, 1 - kBeside<T> / (n + 1));

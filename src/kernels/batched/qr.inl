@@ -26,7 +26,7 @@ template <class T, class R, class S, class Q>
         least = (top > 0.0) & (top < least) ? top : least;
       });
   const M good = (largest >= kFarBelow) & (largest <= kFarAbove) & (least * scale.down >= 0x1p-400) &
-                 (least >= kLeastAnswer<T>) & (0.0 * all == 0.0);
+                 (least >= kLeastAnswer<T>)&(0.0 * all == 0.0);
   steps<R>(
       0, m, WP_EACH(i) {
         each<S>(
