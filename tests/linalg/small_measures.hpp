@@ -95,6 +95,7 @@ inline std::optional<Truth> solved(const Problem& p, int columns, const Exact& b
   if (p.singular) return Truth{.expect = Truth::Expect::refusal};
   const Exact a = over(p.a, p.power);
   const Exact inverse = small_truth::solve(p.n, p.n, a, small_truth::identity(p.n)).x;
+  if (inverse.empty() && p.n > 0) return Truth{.expect = Truth::Expect::refusal};  // rounding to the dtype made it so
   std::optional<Truth> out = answer(small_truth::product(p.n, p.n, columns, inverse, b), power, t);
   if (!out) return out;
   out->condition = small_truth::norm1(p.n, a) * small_truth::norm1(p.n, inverse);
