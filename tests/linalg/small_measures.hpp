@@ -177,7 +177,7 @@ inline std::optional<Truth> determinant(const Problem& p, const Type& t, bool lo
   const Exact a = over(p.a, p.power);
   const small_truth::Solved inverse = small_truth::solve(p.n, p.n, a, small_truth::identity(p.n));
   Truth out{.det = inverse.determinant};
-  out.condition = small_truth::norm1(p.n, a) * small_truth::norm1(p.n, inverse.x);
+  if (!inverse.x.empty()) out.condition = small_truth::norm1(p.n, a) * small_truth::norm1(p.n, inverse.x);
   out.det.exponent += p.n * p.power;
   if (log) out.condition /= std::min(1.0, static_cast<double>(size_of_log(out.det)));
   if (!log && out.det.exponent > std::ilogb(t.most)) return {};
