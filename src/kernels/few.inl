@@ -1,4 +1,4 @@
-#include "kernels/lines.inl"
+#include "kernels/line_sums.inl"
 
 // ---- four right-hand sides ----
 // Lower triangles with strides a_row, a_column; X has rows of four numbers, x_row apart: upper ones are lower ones
@@ -109,12 +109,6 @@ template <class R>
     return sizeof(R) == 8 ? static_cast<R>(__builtin_fma(-a, b, c)) : static_cast<R>(__builtin_fmaf(-a, b, c));
   else
     return c - a * b;
-}
-template <class R>
-[[gnu::always_inline]] inline R sum_of(Vec<R> v) {
-  for (int half = lanes_of<R> / 2; half > 0; half /= 2)
-    for (int s = 0; s < half; ++s) v[s] += v[s + half];
-  return v[0];
 }
 
 // x[0 … rows) −= A·y for contiguous rows of A and y.

@@ -1,11 +1,4 @@
-#include "kernels/lines.inl"
-
-template <class R>
-[[gnu::always_inline]] inline R sum_of(Vec<R> v) {
-  for (int half = lanes_of<R> / 2; half > 0; half /= 2)
-    for (int s = 0; s < half; ++s) v[s] += v[s + half];
-  return v[0];
-}
+#include "kernels/line_sums.inl"
 
 // Some columns at once, so that x and y are read once for all of them.
 template <class R, bool rows, bool columns, int some>
